@@ -1,0 +1,178 @@
+#!/bin/bash
+# The one entry to Millrace: from a clone to a running, patched server, and to
+# its tests. This file only reads the command line and calls the steps, which
+# live in ci/. "./build.sh help" explains every command.
+set -euo pipefail
+
+ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+# shellcheck source=ci/lib.sh
+. "$ROOT/ci/lib.sh"
+# shellcheck source=ci/deps.sh
+. "$ROOT/ci/deps.sh"
+# shellcheck source=ci/fetch.sh
+. "$ROOT/ci/fetch.sh"
+# shellcheck source=ci/source.sh
+. "$ROOT/ci/source.sh"
+# shellcheck source=ci/build.sh
+. "$ROOT/ci/build.sh"
+# shellcheck source=ci/run.sh
+. "$ROOT/ci/run.sh"
+# shellcheck source=ci/test.sh
+. "$ROOT/ci/test.sh"
+# shellcheck source=ci/check.sh
+. "$ROOT/ci/check.sh"
+# shellcheck source=ci/clean.sh
+. "$ROOT/ci/clean.sh"
+
+usage()
+{
+  cat <<'USAGE'
+usage: ./build.sh COMMAND [OPTION]...
+
+  run    [--flavour X] [--full] [--port N]     build, then start a server
+  stop                                         stop that server
+  test   [--flavour X] [--full] [--all] [ARG]...
+                                               build, then run the tests
+  build  [--flavour X] [--full]                compile
+  source                                       unpack and apply the patches
+  fetch                                        get and verify upstream's source
+  deps   [--full]                              install the packages needed
+  check  [--each]                              check the patch stack itself
+  clean  [--all]                               remove what was built
+  help                                         explain each of these
+
+flavours: release (default), debug, asan, tsan, stock
+USAGE
+}
+
+help()
+{
+  usage
+  cat <<'HELP'
+
+Every command first does the steps it needs, and skips what is done already:
+deps, fetch, source, build, then its own. All work happens below build/.
+
+run     Starts a server of the flavour with the thread pool on. It listens on
+        127.0.0.1 and on a socket below build/run only. Port 3307, or the next
+        free one; --port N asks for another. Its data stay in build/run/data
+        from one run to the next, also when the flavour changes. Running it
+        again restarts the server only if the binary or the port changed.
+        Ends with a line to connect with and a line to stop.
+stop    Stops that server, and nothing else.
+test    Runs suite thread_pool, upstream's tests of what the patches touch and
+        the unit test; ends with "N passed, N failed, N skipped".
+        --all   upstream's whole main suite with the pool on, compared with
+                ci/stock-failures.txt
+        Other arguments go to mtr (write its options as --name=value); test
+        names replace the list: ./build.sh test thread_pool.x --repeat=5
+        The logs of failed tests are kept in build/log/mtr-FLAVOUR; to keep all
+        of mtr's files (cores, data) give it a --vardir=DIR of your own.
+build   Compiles build/FLAVOUR: sql/mariadbd, client/mariadb and the rest.
+        release  optimised, as deployed      debug  assertions, debug_sync
+        asan     address sanitizer           tsan   thread sanitizer
+        stock    unpatched upstream, same options as release
+        --full   also the engines that distributions package separately:
+                 RocksDB, Mroonga, Spider, Connect, OQGraph, Sphinx, S3
+                 (not ColumnStore: it needs more than the distribution has)
+source  Makes build/stock-src (pristine) and build/src (patched), and follows
+        changes of the patches. Refuses to overwrite edits in build/src that
+        are in no patch; --discard-edits throws them away.
+fetch   Gets upstream's source: Debian's source package by this machine's apt
+        configuration, else upstream's archive by https. Checks sha256 and, if
+        gpg and the key are there, the signature. Any command that fetches
+        takes --tarball F to use the file F instead. MILLRACE_KEYRING=F names
+        a file that holds upstream's key.
+deps    Installs missing Debian packages (root or sudo), or prints the command.
+check   Checks the stack: names, headers, exact application, ABI and so on, and
+        then the checks themselves; ends with "N passed, N failed".
+        --each  also builds every prefix of the stack and runs the tests that
+                its last patch names (slow)
+clean   Removes trees and builds, keeps downloads and the server's data; --all
+        removes everything below build/. Stops the server first. Refuses, like
+        source, to throw away edits in build/src without --discard-edits.
+
+Exit status: 0 well, 1 something failed, 2 wrong usage.
+HELP
+}
+
+usage_error()
+{
+  echo "build.sh: $*" >&2
+  usage >&2
+  exit 2
+}
+
+# Options, and which command takes which.
+FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
+MTR_ARGS=()
+
+takes() { [[ " $1 " == *" $COMMAND "* ]]; }
+
+parse_options()
+{
+  while [ $# -gt 0 ]; do
+    local arg=$1 value=''
+    shift
+    # "--name value" and "--name=value" mean the same.
+    case $arg in
+      --flavour=*|--port=*|--tarball=*)
+        value=${arg#*=} arg=${arg%%=*} ;;
+      --flavour|--port|--tarball)
+        [ $# -gt 0 ] || usage_error "$arg needs a value"
+        value=$1
+        shift ;;
+    esac
+    if [ "$arg" = --flavour ] && takes "build run test"; then
+      is_flavour "$value" || usage_error "unknown flavour: $value"
+      FLAVOUR=$value
+    elif [ "$arg" = --port ] && takes run; then
+      if [[ ! $value =~ ^[1-9][0-9]{0,4}$ ]] || [ "$value" -gt 65535 ]; then
+        usage_error "not a port number: $value"
+      fi
+      PORT=$value
+    elif [ "$arg" = --tarball ] && takes "fetch source build run test check"; then
+      TARBALL=$(realpath -- "$value") || usage_error "no such file: $value"
+    elif [ "$arg" = --full ] && takes "deps build run test"; then
+      FULL=yes
+    elif [ "$arg" = --all ] && takes "test clean"; then
+      ALL=yes
+    elif [ "$arg" = --each ] && takes check; then
+      EACH=yes
+    elif [ "$arg" = --discard-edits ] && takes "source clean"; then
+      DISCARD=yes
+    elif [ "$arg" = -- ] && takes test; then
+      MTR_ARGS+=("$@")
+      break
+    elif takes test; then
+      MTR_ARGS+=("$arg")
+    else
+      usage_error "$COMMAND does not take: $arg"
+    fi
+  done
+}
+
+[ $# -gt 0 ] || usage_error "no command given"
+COMMAND=$1
+shift
+case $COMMAND in
+  help|--help|-h) help; exit 0 ;;
+  deps|fetch|source|build|run|stop|test|check|clean) ;;
+  *) usage_error "unknown command: $COMMAND" ;;
+esac
+parse_options "$@"
+[[ $ROOT != *[[:space:]]* ]] ||
+  die "the path of this checkout has blanks in it ($ROOT)," \
+      "which upstream's build and test tools do not support: move it"
+
+case $COMMAND in
+  deps)   steps deps ;;
+  fetch)  steps deps fetch ;;
+  source) steps deps fetch source ;;
+  build)  steps deps fetch source build ;;
+  run)    steps deps fetch source build run; describe_server ;;
+  test)   steps deps fetch source build test; report_tests ;;
+  check)  steps deps fetch unpack check; report_checks ;;
+  clean)  steps clean ;;
+  stop)   stop_server ;;
+esac

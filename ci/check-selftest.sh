@@ -1,0 +1,139 @@
+# Shows that each check can fail: a defect is planted in a copy of the stack,
+# and the check has to report it, in the words that belong to it.
+# shellcheck shell=bash
+
+# self_test NAME: needs plant_NAME, which spoils the copy that it is run in and
+# prints a pattern that the check's report must match.
+self_test()
+{
+  local name=${1//-/_} copy expected report
+  copy=$(mktemp -d)
+  ( cd "$ROOT" && cp -a patches series VERSION build.sh ci .ci mysql-test "$copy/" )
+  expected=$(cd "$copy" && "plant_$name") ||
+    { rm -rf "$copy"; echo "the defect could not be planted"; return 1; }
+  if report=$(STACK=$copy; "spoiled_$name" 2>&1); then
+    rm -rf "$copy"
+    echo "the planted defect was not found"
+    return 1
+  fi
+  rm -rf "$copy"
+  grep -qE -- "$expected" <<< "$report" ||
+    { printf 'another defect than "%s" was found:\n%s\n' "$expected" "$report"; return 1; }
+}
+
+first_patch() { echo "patches/$(series_patches series | head -n 1)"; }
+last_patch()  { series_patches series | tail -n 1; }
+
+plant_series()
+{
+  echo "planted/missing.patch" >> series
+  echo "planted/missing.patch"
+}
+
+plant_headers()
+{
+  sed -i '/^Last-Update:/d' "$(first_patch)"
+  echo "no Last-Update:"
+}
+
+plant_tests_exist()
+{
+  sed -i 's/^Tests:.*/Tests: thread_pool.planted/' "$(first_patch)"
+  echo "no test thread_pool.planted"
+}
+
+# Moves the first hunk by a line: patch finds it, at an offset.
+plant_applies_exactly()
+{
+  perl -pi -e '!$done && s/^@@ -(\d+)(\S*) \+(\d+)/"@@ -".($1+1)."$2 +".($3+1)/e && ($done= 1)' \
+    "$(first_patch)"
+  echo "offset"
+}
+
+plant_refresh_is_noop()
+{
+  sed -i '0,/^@@ .* @@/s/^@@ \(.*\) @@.*/@@ \1 @@ planted/' "$(first_patch)"
+  echo "changes when refreshed"
+}
+
+# No patch can do that, only quilt going wrong: see spoiled_pops_to_pristine.
+plant_pops_to_pristine() { echo "Only in .: planted"; }
+
+plant_no_binary_or_mode()
+{
+  sed -i '0,/^--- /s/^--- /old mode 100644\nnew mode 100755\n--- /' "$(first_patch)"
+  echo "new mode 100755"
+}
+
+# The first added line that is not in a result file.
+plant_no_trailing_blanks()
+{
+  local where
+  where=$(cd patches && series_patches ../series |
+            xargs perl ../ci/patch-lines.pl --added |
+            awk -F'\t' '$2 !~ /\.(result|rdiff)$/ { print $1; exit }')
+  sed -i "${where##*:}s/\$/ /" "patches/${where%:*}"
+  echo "end in blanks"
+}
+
+# A last patch that removes the first line which the one before it added.
+plant_no_late_fixes()
+{
+  local last file line
+  last=$(last_patch)
+  read -r file line < <(perl ci/patch-lines.pl --new-lines "patches/$last" | head -n 1)
+  [ -n "$line" ] || return 1
+  mkdir patches/planted
+  printf '%s\n' "Subject: planted" "" "--- a/$file" "+++ b/$file" \
+    "@@ -$line +$((line - 1)),0 @@" "-planted" > patches/planted/late.patch
+  echo "planted/late.patch" >> series
+  echo "planted/late.patch removes from $file what $last added"
+}
+
+plant_version()
+{
+  sed -i 's/^MILLRACE_REVISION=.*/MILLRACE_REVISION=planted9/' VERSION
+  echo "VERSION says planted9"
+}
+
+plant_no_local_names()
+{
+  echo "see $ROOT/notes" > planted.txt
+  echo "planted.txt:1:"
+}
+
+plant_shellcheck()
+{
+  # shellcheck disable=SC2016  # meant as it stands
+  echo 'rm -r $planted' >> build.sh
+  echo 'SC2086'
+}
+
+plant_abi() { echo 'millrace_planted'; }
+
+# How a spoiled stack is checked: mostly by the check itself.
+for name in series headers tests_exist applies_exactly refresh_is_noop \
+            no_binary_or_mode no_trailing_blanks no_late_fixes version \
+            no_local_names shellcheck; do
+  eval "spoiled_$name() { check_$name; }"
+done
+
+spoiled_pops_to_pristine()
+{
+  quilt() { command quilt "$@" && { [ "$1" != pop ] || touch planted; }; }
+  check_pops_to_pristine
+}
+
+# One more member in THD, in a header that comes before the others.
+spoiled_abi()
+{
+  local work status=0
+  work=$(mktemp -d)
+  sed 's/^class THD *:.*/&/; /^class THD *:/,/^{/s/^{/{ int millrace_planted;/' \
+    "$STOCK_SRC/sql/sql_class.h" > "$work/sql_class.h"
+  layouts_with "$STOCK_SRC" > "$work/stock" &&
+    layouts_with "$STOCK_SRC" "$work" > "$work/spoiled" || status=1
+  [ $status -ne 0 ] || compare_layouts "$work/stock" "$work/spoiled" || status=1
+  rm -rf "$work"
+  return $status
+}

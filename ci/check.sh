@@ -1,0 +1,430 @@
+# Step check: rules for the stack. Each check is a function check_NAME that
+# prints what is wrong and returns non-zero if anything is. They look at the
+# stack in $STACK, so that ci/check-selftest.sh can run them on spoiled copies.
+# shellcheck shell=bash
+# shellcheck source=ci/check-selftest.sh
+. "$ROOT/ci/check-selftest.sh"
+
+STACK=$ROOT
+CHECKS="series headers tests-exist applies-exactly refresh-is-noop
+  pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes version
+  no-local-names shellcheck abi"
+CHECKS_PASSED=0 CHECKS_FAILED=0
+
+step_check()
+{
+  local name
+  for name in $CHECKS; do run_check "$name" "check_${name//-/_}"; done
+  for name in $CHECKS; do run_check "selftest of $name" self_test "$name"; done
+  if [ "$EACH" = yes ]; then check_each; fi
+}
+
+# run_check NAME COMMAND...
+run_check()
+{
+  local name=$1 out
+  shift
+  if out=$("$@" 2>&1); then
+    say "ok $name"
+    CHECKS_PASSED=$((CHECKS_PASSED + 1))
+  else
+    say "FAILED $name:"
+    [ -z "$out" ] || printf '    %s\n' "${out//$'\n'/$'\n'    }"
+    CHECKS_FAILED=$((CHECKS_FAILED + 1))
+  fi
+}
+
+report_checks()
+{
+  say "$CHECKS_PASSED passed, $CHECKS_FAILED failed"
+  [ "$CHECKS_FAILED" -eq 0 ] || exit 1
+}
+
+# Patches of the stack in order, those that exist.
+stack_patches()
+{
+  local name
+  for name in $(series_patches "$STACK/series"); do
+    [ ! -e "$STACK/patches/$name" ] || echo "$name"
+  done
+}
+
+# for_each_patch COMMAND: runs it with each patch's name; fails if any does.
+for_each_patch()
+{
+  local name status=0
+  for name in $(stack_patches); do "$1" "$name" || status=1; done
+  return $status
+}
+
+# nothing TITLE COMMAND...: the command must print nothing. What it prints is
+# shown under the title; its own status (grep's, diff's) says nothing.
+nothing()
+{
+  local title=$1 found
+  shift
+  found=$("$@" || true)
+  [ -n "$found" ] || return 0
+  printf '%s\n%s\n' "$title" "$found"
+  return 1
+}
+
+# --- series and headers ----------------------------------------------------
+
+check_series()
+{
+  local lists status=0
+  lists=$(mktemp -d)
+  series_patches "$STACK/series" | sort > "$lists/series"
+  ( cd "$STACK/patches" && find . -type f -printf '%P\n' ) | sort > "$lists/disk"
+  sed 's|.*/||' "$lists/disk" | sort > "$lists/names"
+
+  [ -s "$lists/series" ] || { echo "series is empty"; status=1; }
+  nothing "in series, but not in patches/:" \
+    comm -23 "$lists/series" "$lists/disk" || status=1
+  nothing "in patches/, but not in series:" \
+    comm -13 "$lists/series" "$lists/disk" || status=1
+  nothing "more than once in series:" uniq -d "$lists/series" || status=1
+  nothing "base names that are not unique:" uniq -d "$lists/names" || status=1
+  nothing "not of the form area/what.patch:" \
+    grep -vxE '[a-z0-9-]+/[a-z0-9.-]+\.patch' "$lists/series" || status=1
+  rm -rf "$lists"
+  return $status
+}
+
+# Everything before the diff.
+header_of() { sed '/^\(--- \|diff \|Index: \)/,$d' "$STACK/patches/$1"; }
+
+# field_of PATCH FIELD: its value, continuation lines joined.
+field_of()
+{
+  header_of "$1" | awk -v field="$2:" '
+    index($0, field) == 1 { on = 1; print substr($0, length(field) + 2); next }
+    on && /^[ \t]+[^ \t]/ { print; next }
+    { on = 0 }' | tr -s ' \t\n' ' ' | sed -e 's/^ //' -e 's/ $//'
+}
+
+check_headers() { for_each_patch check_header; }
+
+check_header()
+{
+  local field value wrong=''
+  for field in From Subject Forwarded Last-Update Surface Tests; do
+    [ -n "$(field_of "$1" $field)" ] || wrong+="  no $field:"$'\n'
+  done
+  value=$(field_of "$1" Subject)
+  [ ${#value} -le 72 ] || wrong+="  Subject: has ${#value} characters, more than 72"$'\n'
+  value=$(field_of "$1" Forwarded)
+  [[ -z $value || $value =~ ^(no|not-needed|https://[^ ]+)$ ]] ||
+    wrong+="  Forwarded: is neither no, nor not-needed, nor a URL"$'\n'
+  value=$(field_of "$1" Last-Update)
+  [ -z "$value" ] || { [[ $value =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] &&
+                       date -d "$value" > /dev/null 2>&1; } ||
+    wrong+="  Last-Update: is no date like 2026-01-31"$'\n'
+  header_of "$1" | sed '/^[A-Z][A-Za-z-]*: /d' | grep -q '[a-z]' ||
+    wrong+="  no text that explains it"$'\n'
+  [ -z "$wrong" ] || { printf '%s:\n%s' "$1" "$wrong"; return 1; }
+}
+
+check_tests_exist() { for_each_patch check_tests_of_patch; }
+
+# Tests: thread_pool.x, main.y, unit:z   or   none (and why)
+check_tests_of_patch()
+{
+  local value test status=0
+  value=$(field_of "$1" Tests)
+  if [[ $value == none* ]]; then
+    [[ $value =~ ^none[[:punct:][:space:]]+[a-z] ]] && return 0
+    echo "$1: Tests: none, without a reason"
+    return 1
+  fi
+  for test in ${value//,/ }; do
+    test_exists "$test" || { echo "$1: there is no test $test"; status=1; }
+  done
+  return $status
+}
+
+# In our suite, upstream, or made by a patch.
+test_exists()
+{
+  local suite=${1%%.*} name=${1#*.} file
+  case $1 in
+    unit:*)  name=${1#unit:}
+             stack_or_upstream_has "unittest/sql/${name%-t}-t.cc"
+             return ;;
+    main.*)  stack_or_upstream_has "mysql-test/main/$name.test"
+             return ;;
+    *.*)     ;;
+    *)       return 1 ;;
+  esac
+  for file in "$STACK/mysql-test/suite/$suite/t/$name.test" \
+              "$STOCK_SRC"/{storage,plugin}/*/mysql-test/"$suite/t/$name.test"; do
+    [ ! -e "$file" ] || return 0
+  done
+  stack_or_upstream_has "mysql-test/suite/$suite/t/$name.test"
+}
+
+stack_or_upstream_has()
+{
+  [ -e "$STOCK_SRC/$1" ] ||
+    patch_lines --files | grep -xF -- "$1" > /dev/null
+}
+
+# --- application -----------------------------------------------------------
+
+# in_scratch COMMAND: runs it in a throw-away tree with the pristine files that
+# the stack touches and a copy of the patches, so that even a refresh is safe.
+in_scratch()
+{
+  local scratch file status=0
+  scratch=$(mktemp -d)
+  while IFS= read -r file; do
+    [ -e "$STOCK_SRC/$file" ] || continue
+    mkdir -p "$scratch/pristine/$(dirname "$file")"
+    cp -p "$STOCK_SRC/$file" "$scratch/pristine/$file"
+  done < <(patch_lines --files)
+  mkdir -p "$scratch/pristine"
+  cp -a "$scratch/pristine" "$scratch/tree"
+  cp -a "$STACK/patches" "$STACK/series" "$scratch/tree/"
+  ( cd "$scratch/tree" && "$@" ) || status=1
+  rm -rf "$scratch"
+  return $status
+}
+
+check_applies_exactly() { in_scratch push_exactly; }
+
+push_exactly()
+{
+  local name out status=0
+  for name in $(stack_patches); do
+    if ! out=$(quilt push 2>&1); then
+      printf '%s does not apply:\n%s\n' "$name" "$(grep -E 'Hunk|patching' <<< "$out")"
+      return 1
+    fi
+    nothing "$name applies, but not exactly:" grep -E 'offset|fuzz' <<< "$out" ||
+      status=1
+  done
+  return $status
+}
+
+check_refresh_is_noop() { in_scratch refresh_each; }
+
+refresh_each()
+{
+  local name status=0
+  for name in $(stack_patches); do
+    quilt push > /dev/null 2>&1 || { echo "$name does not apply"; return 1; }
+    quilt refresh > /dev/null 2>&1 || { echo "$name: refresh failed"; status=1; }
+    nothing "$name changes when refreshed:" \
+      diff -u "$STACK/patches/$name" "patches/$name" || status=1
+  done
+  return $status
+}
+
+check_pops_to_pristine() { in_scratch push_and_pop; }
+
+push_and_pop()
+{
+  quilt push -a > /dev/null 2>&1 || { echo "quilt push -a fails"; return 1; }
+  quilt pop -a > /dev/null 2>&1 || { echo "quilt pop -a fails"; return 1; }
+  nothing "differs from the pristine tree after push and pop:" \
+    diff -r --exclude=.pc --exclude=patches --exclude=series ../pristine .
+}
+
+# --- content of the patches ------------------------------------------------
+
+check_no_binary_or_mode()
+{
+  nothing "binary or mode changes:" grep -rnE \
+    '^(GIT binary patch|Binary files |old mode |new mode |(new|deleted) file mode (120|1007))' \
+    "$STACK/patches"
+}
+
+# patch_lines OPTION...: ci/patch-lines.pl for the whole stack.
+patch_lines()
+{
+  ( cd "$STACK/patches" &&
+    stack_patches | xargs -r perl "$ROOT/ci/patch-lines.pl" "$@" )
+}
+
+check_no_trailing_blanks() { nothing "added lines that end in blanks:" trailing_blanks; }
+
+# Upstream's result files end lines in blanks, so those may.
+trailing_blanks()
+{
+  patch_lines --added |
+    awk -F'\t' '$2 !~ /\.(result|rdiff)$/ && $3 ~ /[ \t]$/ { print $1 ": " $2 }'
+}
+
+check_no_late_fixes() { nothing "fold these into the earlier patch:" late_fixes; }
+
+# A line that an earlier patch added is changed there, not later. Where it has
+# to be, the header says so: "Alters: area/what.patch reason".
+late_fixes()
+{
+  local patch earlier file text
+  patch_lines --alters "$STOCK_SRC" |
+    while IFS=$'\t' read -r patch earlier file text; do
+      header_of "$patch" | grep -q "^Alters: $earlier [a-zA-Z]" ||
+        echo "$patch removes from $file what $earlier added: $text"
+    done
+}
+
+# --- the project -----------------------------------------------------------
+
+check_version()
+{
+  local revision patch=$STACK/patches/dist/version-suffix.patch
+  revision=$(sed -n 's/^MILLRACE_REVISION=//p' "$STACK/VERSION")
+  [ -n "$revision" ] || { echo "no MILLRACE_REVISION in VERSION"; return 1; }
+  grep -q "^+.*$revision\b" "$patch" ||
+    { echo "VERSION says $revision, $patch does not"; return 1; }
+}
+
+# Every file of the project, known to git or not, but none of build/.
+project_files()
+{
+  ( cd "$STACK" &&
+    if [ -e .git ] && have git; then git ls-files -co --exclude-standard
+    else find . -path ./build -prune -o -type f -printf '%P\n'; fi ) |
+    while IFS= read -r file; do [ ! -f "$STACK/$file" ] || echo "$file"; done
+}
+
+check_no_local_names() { nothing "names of a machine:" local_names_used; }
+
+# Nothing that is true on one machine only: its directories, and the hosts that
+# its apt is set to use.
+local_names_used()
+{
+  ( cd "$STACK" && project_files | grep -vx COPYING |
+      xargs -d '\n' grep -nE -e "$(local_names)" -- /dev/null )
+}
+
+local_names()
+{
+  local before='(^|[^[:alnum:]_.$}/-])'
+  printf '%s\n' "$before/(home|roo[t])/[[:alnum:]_.]" "$before${ROOT//./[.]}(/|\$)"
+  if have apt-config; then
+    # Commented out as well: it was in use once. Upstream's hosts are ours too.
+    { apt-config dump | grep -iE 'proxy|mirror'
+      cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null
+    } | grep -oE '[a-z]+://[^/ "]+' |
+      sed -e 's|.*://||' -e 's|.*@||' -e '/mariadb/d' -e 's/[.]/[.]/g' | sort -u
+  fi
+}
+
+check_shellcheck()
+{
+  have shellcheck || { echo "no shellcheck here"; return 1; }
+  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run )
+}
+
+# --- ABI -------------------------------------------------------------------
+
+ABI_TYPES="THD system_variables handler TABLE st_net"
+
+check_abi()
+{
+  have pahole || { echo "no pahole here"; return 1; }
+  prepare_headers || return 1
+  local work status=0
+  work=$(mktemp -d)
+  layouts_with "$STOCK_SRC" > "$work/stock" &&
+    layouts_with "$SRC" > "$work/patched" &&
+    compare_layouts "$work/stock" "$work/patched" || status=1
+  rm -rf "$work"
+  return $status
+}
+
+compare_layouts()
+{
+  nothing "the layout differs between stock (-) and patched headers (+):" \
+    diff -U 2 "$1" "$2"
+}
+
+# The patched tree, and the headers that the build generates.
+prepare_headers()
+{
+  FLAVOUR=release
+  ( step_source && configure release src &&
+    compile release cmake_object_order_depends_target_sql ) > "$LOGS/abi.log" 2>&1 ||
+    { tail -n 20 "$LOGS/abi.log"; return 1; }
+}
+
+# layouts_with TREE [DIR]: the layouts with TREE's headers, those in DIR first.
+# The flags are those that the server itself is compiled with; without the last
+# one, gcc describes a class only where its virtual functions are compiled.
+layouts_with()
+{
+  local release=$BUILD/release object words flags=() word skip=no status=0
+  object=$(mktemp)
+  read -r -a words < <(ninja -C "$release" -t commands \
+                         sql/CMakeFiles/sql.dir/sql_class.cc.o | tail -n 1)
+  for word in "${words[@]}"; do
+    if [ $skip = yes ]; then skip=no; continue; fi
+    case $word in
+      -o|-c|-MT|-MF) skip=yes ;;
+      -I*|-D*|-f*|-std=*|-m*) flags+=("${word/"$release/source"/$1}") ;;
+    esac
+  done
+  g++ ${2:+"-I$2"} "${flags[@]}" -w -g -femit-class-debug-always \
+    -c "$ROOT/ci/abi.cc" -o "$object" &&
+    print_layouts "$object" || status=1
+  rm -f "$object"
+  return $status
+}
+
+# Data members with their offsets, and the virtual functions; other member
+# functions are no part of the layout, nor are the access labels between them.
+print_layouts()
+{
+  local type layout
+  for type in $ABI_TYPES; do
+    layout=$(pahole -M -C "$type" "$1" 2> /dev/null)
+    [ -n "$layout" ] || { echo "pahole finds no $type" >&2; return 1; }
+    sed -e '/^[a-z]*:$/d' -e '/^[[:space:]]*$/d' <<< "$layout"
+    pahole -C "$type" "$1" 2> /dev/null | sed -n '/vtable has/,/} \*\//p'
+  done
+}
+
+# --- every prefix of the stack ---------------------------------------------
+
+# Applying the first n patches must build, and pass the tests of the n-th. The
+# output is shown, since it takes long.
+check_each()
+{
+  local name n=0
+  for name in $(stack_patches); do
+    n=$((n + 1))
+    if ( check_prefix "$n" "$name" ); then
+      say "ok first $n patches, to $name"
+      CHECKS_PASSED=$((CHECKS_PASSED + 1))
+    else
+      say "FAILED first $n patches, to $name"
+      CHECKS_FAILED=$((CHECKS_FAILED + 1))
+    fi
+  done
+}
+
+check_prefix()
+{
+  local series=$STATE/each.series dir=$BUILD/each tests=() test
+  say "--- first $1 patches, to $2"
+  series_patches "$ROOT/series" | head -n "$1" > "$series"
+  DISCARD=yes FLAVOUR=each
+  sync_tree "$BUILD/each-src" "$series"
+  configure release each-src each
+  compile each
+
+  RESULTS=$LOGS/test-each.results
+  : > "$RESULTS"
+  for test in $(field_of "$2" Tests | sed -e 's/^none.*//' -e 's/,/ /g'); do
+    case $test in
+      unit:*) run_unit_test "${test#unit:}" ;;
+      *)      tests+=("$test") ;;
+    esac
+  done
+  [ ${#tests[@]} -eq 0 ] || run_mtr each "${tests[@]}"
+  remove_vardirs
+  [ "$(count fail)" -eq 0 ]
+}
