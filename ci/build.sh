@@ -52,7 +52,7 @@ cmake_options()
   cat <<OPTIONS
 -DBUILD_CONFIG=mysql_release
 -DDEB=Debian
--DSYSTEM_TYPE=debian-linux-gnu
+
 -DCOMPILATION_COMMENT=Millrace
 -DCMAKE_C_FLAGS=$map
 -DCMAKE_CXX_FLAGS=$map
@@ -127,6 +127,9 @@ configure()
   STEP_LOG=$LOGS/configure-${dir##*/}.log
   note "configuring (log: $(in_root "$STEP_LOG"))"
   rm -f "$dir/.cmake-options"
+  # cmake refuses the cache of another directory: the checkout was moved.
+  grep -qxF "CMAKE_CACHEFILE_DIR:INTERNAL=$dir" "$dir/CMakeCache.txt" 2>/dev/null ||
+    rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles"
   local list
   mapfile -t list <<< "$options"
   if ! cmake -G Ninja -S "$dir/source" -B "$dir" "${list[@]}" \

@@ -147,8 +147,8 @@ describe_server()
       printf '    %-32s %s\n' "${line[0]}" "${line[1]-}"
     done
   say "data: $(in_root "$RUN")/data, port: $(ask 'select @@port') on 127.0.0.1"
-  say "connect with:  $(in_root "$dir")/client/mariadb --no-defaults --socket=$(in_root "$socket")"
-  say "stop with:     ./build.sh stop"
+  say "connect with:  $dir/client/mariadb --no-defaults --socket=$socket"
+  say "stop with:     $ROOT/build.sh stop"
 }
 
 # Needs no lock: it only sends a signal, and must work during a build.

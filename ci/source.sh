@@ -89,7 +89,7 @@ update_stage()
     rm -rf "$state/stage" "$state/staged" "$state/applied"
     mkdir -p "$state/stage"
     : > "$state/staged"
-    ln -s "$ROOT/patches" "$state/stage/patches"
+    ln -s ../../../../patches "$state/stage/patches"
     echo "$UPSTREAM_SHA256" > "$state/base"
   fi
   ln -sfn "$(realpath "$series")" "$state/stage/series"
@@ -308,8 +308,8 @@ compare_touched_files()
 }
 
 # All other files must be upstream's. Path, type, size and time tell it, since
-# both trees were unpacked with upstream's times. Backup files of editors and
-# quilt's rejects are nobody's business.
+# both trees were unpacked with upstream's times. What editors (*~, .*.sw?),
+# patch (*.rej) and mtr (*.reject) leave behind does not count.
 compare_other_files()
 {
   while IFS= read -r file; do
@@ -323,7 +323,8 @@ list_tree()
   ( cd "$1" &&
     find . \( -path ./.pc -o -path ./patches -o -path ./series \
               -o -path "./$SUITE" -o -name '*~' -o -name '.*.sw?' \
-              -o -name '*.rej' -o -name '*.millrace-new' \) -prune \
+              -o -name '*.rej' -o -name '*.reject' -o -name '*.millrace-new' \
+           \) -prune \
            -o ! -type d -printf '%y %s %T@ %P\n' ) | sort
 }
 

@@ -16,6 +16,7 @@ step_test()
   local dir=$BUILD/$FLAVOUR
   RESULTS=$LOGS/test-$FLAVOUR.results
   : > "$RESULTS"
+  rm -rf "$LOGS/mtr-$FLAVOUR"
   ON_INTERRUPT=report_tests_so_far
 
   if [ "$ALL" = yes ]; then
@@ -64,7 +65,7 @@ default_tests()
 # tests_in DIRECTORY SUITE PATTERN: names of the tests there.
 tests_in()
 {
-  find "$1/" "$1/t/" -maxdepth 1 -name "$3.test" 2>/dev/null |
+  { find "$1/" "$1/t/" -maxdepth 1 -name "$3.test" 2>/dev/null || true; } |
     sed -e 's|.*/||' -e 's|\.test$||' -e "s|^|$2.|" | sort -u
 }
 
@@ -106,7 +107,7 @@ run_mtr()
   if [ $status -ne 0 ] && ! results_of "$log" | grep -q '^fail '; then
     echo "fail mtr ended with status $status" >> "$RESULTS"
   fi
-  if [ $status -ne 0 ]; then keep_logs "$vardir" "$LOGS/mtr-$FLAVOUR"; fi
+  if [ $status -ne 0 ]; then keep_logs "$vardir" "$LOGS/mtr-$FLAVOUR/$what"; fi
   MTR_LOG=''
 }
 
@@ -144,7 +145,6 @@ keep_results()
 # Logs of failed tests, without data directories and cores.
 keep_logs()
 {
-  rm -rf "$2"
   [ -d "$1/log" ] || return 0
   mkdir -p "$2"
   ( cd "$1/log" &&
