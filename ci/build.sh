@@ -52,8 +52,6 @@ cmake_options()
   cat <<OPTIONS
 -DBUILD_CONFIG=mysql_release
 -DDEB=Debian
-
--DCOMPILATION_COMMENT=Millrace
 -DCMAKE_C_FLAGS=$map
 -DCMAKE_CXX_FLAGS=$map
 -DCONC_DEFAULT_CHARSET=utf8mb4
