@@ -132,7 +132,8 @@ parse_options()
       fi
       PORT=$value
     elif [ "$arg" = --tarball ] && takes "fetch source build run test check"; then
-      TARBALL=$(realpath -- "$value") || usage_error "no such file: $value"
+      TARBALL=$(realpath -e -- "$value" 2>/dev/null) ||
+        usage_error "no such file: $value"
     elif [ "$arg" = --full ] && takes "deps build run test"; then
       FULL=yes
     elif [ "$arg" = --all ] && takes "test clean"; then

@@ -145,6 +145,7 @@ compile()
   shift
   set_ccache "$dir"
   STEP_LOG=$LOGS/build-${dir##*/}.log
+  rm -f "$STEP_LOG"
   export NINJA_STATUS='[%f/%t %p, %e s] '
   local ninja=(ninja -C "$dir" -j $(($(cores) + 1)) "$@")
   if [ -t 1 ]; then

@@ -3,8 +3,7 @@
 
 # Tools of ours, then the libraries of the distribution's own Build-Depends.
 PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
-  dpkg-dev xz-utils gpg gpgv ca-certificates curl util-linux procps
-  dwarves shellcheck
+  xz-utils gpg ca-certificates curl util-linux dwarves shellcheck
   libaio-dev libboost-dev libbz2-dev libcrack2-dev libcurl4-openssl-dev
   libedit-dev libfmt-dev libjemalloc-dev libkrb5-dev liblz4-dev liblzma-dev
   liblzo2-dev libncurses-dev libnuma-dev libpam0g-dev libpcre2-dev
@@ -28,7 +27,9 @@ packages_needed()
   local list=$PACKAGES
   if has_pmem; then list+=" libpmem-dev"; fi
   if [ "$FULL" = yes ]; then list+=" $PACKAGES_FULL"; fi
-  tr -s '[:space:]' ' ' <<< "$list"
+  # One line.
+  read -r -d '' -a list <<< "$list" || true
+  echo "${list[*]}"
 }
 
 packages_missing()
@@ -49,7 +50,7 @@ step_deps()
     return
   fi
   local missing
-  missing=$(packages_missing | tr '\n' ' ')
+  missing=$(packages_missing | paste -s -d ' ')
   if [ -z "$missing" ]; then
     note "all there"
     return
@@ -62,8 +63,8 @@ step_deps()
       as_root=(sudo -n)
     else
       die "neither root nor sudo without a password; install them yourself with" \
-        $'\n\n' "  sudo apt-get update && sudo apt-get install --no-install-recommends $missing" \
-        $'\n\n' "and run ./build.sh $COMMAND again"
+        $'\n\n'"  sudo apt-get update && sudo apt-get install --no-install-recommends $missing" \
+        $'\n\n'"and run ./build.sh $COMMAND again"
     fi
   fi
   STEP_LOG=$LOGS/deps.log

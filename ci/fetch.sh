@@ -4,19 +4,22 @@
 
 FETCH=$BUILD/fetch
 TARBALL_FILE=$FETCH/$UPSTREAM_TARBALL
+NEW_FILE=$TARBALL_FILE.part
 DEBIAN_TARBALL=$FETCH/debian.tar.xz
 ARCHIVE_URL=https://archive.mariadb.org/mariadb-$UPSTREAM_VERSION/source/$UPSTREAM_TARBALL
 
 step_fetch()
 {
   STEP_LOG=$LOGS/fetch.log
+  : > "$STEP_LOG"
   mkdir -p "$FETCH"
+  rm -f "$NEW_FILE" "$NEW_FILE.asc"
   if [ -n "$TARBALL" ]; then
     fetch_given
   elif [ -e "$TARBALL_FILE" ]; then
     note "already here: $(in_root "$TARBALL_FILE")"
+    verify_checksum "$TARBALL_FILE"
   else
-    : > "$STEP_LOG"
     need_space 300 "the download"
     fetch_by_apt || fetch_by_https ||
       die "upstream's source could not be fetched (see above and" \
@@ -24,23 +27,25 @@ step_fetch()
           $'\n'"Without a network, bring $UPSTREAM_TARBALL yourself and give" \
           "--tarball FILE"
   fi
-  verify_checksum
+  if [ -e "$NEW_FILE" ]; then
+    verify_checksum "$NEW_FILE"
+    rm -f "$TARBALL_FILE.asc"
+    if [ -e "$NEW_FILE.asc" ]; then mv -- "$NEW_FILE.asc" "$TARBALL_FILE.asc"; fi
+    mv -- "$NEW_FILE" "$TARBALL_FILE"
+  fi
   verify_signature
 }
 
-# Each way ends by putting the file at its place in one rename, so that an
-# interrupted download is never taken for a whole one.
+# Each way brings the file as $NEW_FILE, its signature as $NEW_FILE.asc. They
+# get their names once the checksum was found right, so that an interrupted
+# download is never taken for a whole one.
 
 fetch_given()
 {
   [ -r "$TARBALL" ] || die "cannot read $TARBALL"
   note "using $TARBALL"
-  rm -f "$TARBALL_FILE.asc"
-  if [ "$TARBALL" != "$TARBALL_FILE" ]; then
-    cp -- "$TARBALL" "$TARBALL_FILE.part"
-    mv -- "$TARBALL_FILE.part" "$TARBALL_FILE"
-  fi
-  if [ -e "$TARBALL.asc" ]; then cp -- "$TARBALL.asc" "$TARBALL_FILE.asc"; fi
+  cp -- "$TARBALL" "$NEW_FILE"
+  if [ -e "$TARBALL.asc" ]; then cp -- "$TARBALL.asc" "$NEW_FILE.asc"; fi
 }
 
 # Debian's source package, through the machine's own package sources. All apt
@@ -66,7 +71,9 @@ fetch_by_apt()
          apt-get "${options[@]}" source --download-only \
                  "$DEBIAN_SOURCE=$DEBIAN_VERSION" ) >> "$STEP_LOG" 2>&1
   then
-    note "apt could not fetch it: $(grep '^E:' "$STEP_LOG" | tail -n 1)"
+    # The first trouble: what apt says last is often only what follows from it.
+    note "apt could not fetch it: $(grep -m 1 -E \
+      'Failed to fetch|Could not|Temporary failure|^E:' "$STEP_LOG")"
     return 1
   fi
   local orig=$apt/download/${DEBIAN_SOURCE}_$UPSTREAM_VERSION.orig.tar.gz
@@ -74,9 +81,9 @@ fetch_by_apt()
     note "the package does not hold $(basename "$orig")"
     return 1
   fi
-  if [ -e "$orig.asc" ]; then mv "$orig.asc" "$TARBALL_FILE.asc"; fi
+  if [ -e "$orig.asc" ]; then mv "$orig.asc" "$NEW_FILE.asc"; fi
   mv "$apt/download/"*.debian.tar.xz "$DEBIAN_TARBALL"
-  mv "$orig" "$TARBALL_FILE"
+  mv "$orig" "$NEW_FILE"
   rm -rf "$apt"
 }
 
@@ -104,23 +111,22 @@ fetch_by_https()
   if [ -t 2 ]; then progress=(--progress-bar); fi
   local get=(curl --fail --location --proto '=https' --connect-timeout 20
              --retry 2 --speed-time 60 --speed-limit 1000)
-  if ! "${get[@]}" "${progress[@]}" -o "$TARBALL_FILE.part" "$ARCHIVE_URL" \
+  if ! "${get[@]}" "${progress[@]}" -o "$NEW_FILE" "$ARCHIVE_URL" \
          2> >(tee -a "$STEP_LOG" >&2); then
-    rm -f "$TARBALL_FILE.part"
+    rm -f "$NEW_FILE"
     note "upstream's archive could not be fetched"
     return 1
   fi
-  "${get[@]}" --silent -o "$TARBALL_FILE.asc" "$ARCHIVE_URL.asc" ||
-    rm -f "$TARBALL_FILE.asc"
-  mv "$TARBALL_FILE.part" "$TARBALL_FILE"
+  "${get[@]}" --silent -o "$NEW_FILE.asc" "$ARCHIVE_URL.asc" ||
+    rm -f "$NEW_FILE.asc"
 }
 
 verify_checksum()
 {
   local sum
-  sum=$(sha256_of "$TARBALL_FILE")
+  sum=$(sha256_of "$1")
   if [ "$sum" != "$UPSTREAM_SHA256" ]; then
-    set_aside
+    set_aside "$1"
     die "the checksum of $UPSTREAM_TARBALL differs:" \
       $'\n'"  expected $UPSTREAM_SHA256 (VERSION)" \
       $'\n'"  found    $sum" \
@@ -133,9 +139,9 @@ verify_checksum()
 set_aside()
 {
   mkdir -p "$FETCH/rejected"
-  mv -f -- "$TARBALL_FILE" "$FETCH/rejected/"
-  if [ -e "$TARBALL_FILE.asc" ]; then
-    mv -f -- "$TARBALL_FILE.asc" "$FETCH/rejected/"
+  mv -f -- "$1" "$FETCH/rejected/$UPSTREAM_TARBALL"
+  if [ -e "$1.asc" ]; then
+    mv -f -- "$1.asc" "$FETCH/rejected/$UPSTREAM_TARBALL.asc"
   fi
 }
 
@@ -178,7 +184,7 @@ verify_signature()
   elif [ -z "$signer" ] && grep -q ' NO_PUBKEY ' <<< "$status"; then
     note "signature not checked: the key at hand is not the one that signed"
   else
-    set_aside
+    set_aside "$TARBALL_FILE"
     die "the signature of $UPSTREAM_TARBALL is not good:" \
       $'\n'"  expected one by $UPSTREAM_KEY_FINGERPRINT (VERSION)" \
       $'\n'"  found    ${signer:-a bad signature}" \

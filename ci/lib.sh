@@ -26,13 +26,14 @@ done < "$ROOT/VERSION"
 say()  { printf '%s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }
 
-# A failure that has been explained. The rest of the text comes on its own
-# lines: die "what happened" $'\n' "what to do".
+# A failure, explained: die "what happened" $'\n'"what to do". The status says
+# so also from within a subshell; build.sh itself ends with 1 then.
+DIED=101
 die()
 {
-  printf 'build.sh: %s\n' "$*" >&2
-  EXPLAINED=yes
-  exit 1
+  local text="$*"
+  printf 'build.sh: %s\n' "${text// $'\n'/$'\n'}" >&2
+  exit $DIED
 }
 
 is_flavour() { [[ " $FLAVOURS " == *" $1 "* ]]; }
@@ -50,13 +51,13 @@ duration()
 
 # --- steps -----------------------------------------------------------------
 
-STEP='' EXPLAINED=no STEP_LOG='' ON_INTERRUPT=''
+STEP='' STEP_LOG='' ON_INTERRUPT=''
+trap 'ended $?' EXIT
 
 # steps A B C: does step_A, step_B, step_C with a counter and their times.
 steps()
 {
   local n=0
-  trap 'ended $?' EXIT
   trap 'interrupted INT 130' INT
   trap 'interrupted TERM 143' TERM
   mkdir -p "$STATE" "$LOGS" || die "cannot write below $BUILD"
@@ -89,7 +90,6 @@ describe_step()
 interrupted()
 {
   trap '' INT TERM
-  EXPLAINED=yes
   echo "build.sh: interrupted by SIG$1 in step '$STEP';" \
        "the next run takes up from there" >&2
   if [ -n "$ON_INTERRUPT" ]; then "$ON_INTERRUPT"; fi
@@ -100,18 +100,23 @@ interrupted()
 ended()
 {
   local status=$1
-  if [ "$status" -eq 0 ] || [ -z "$STEP" ]; then return; fi
-  if [ "$EXPLAINED" = no ]; then
-    echo "build.sh: step '$STEP' failed with status $status" >&2
+  if [ -n "$STEP" ] && [ "$status" -ne 0 ]; then
+    if [ "$status" -lt 128 ] && [ "$status" -ne $DIED ]; then
+      echo "build.sh: step '$STEP' failed with status $status" >&2
+    fi
+    if disk_is_full; then
+      echo "build.sh: the disk that holds $BUILD is full;" \
+           "make room and run the same command again" >&2
+    fi
   fi
-  if [ "$(free_mb "$BUILD")" -lt 20 ] ||
-     { [ -n "$STEP_LOG" ] && [ -e "$STEP_LOG" ] &&
-       tail -n 200 "$STEP_LOG" | grep -q 'No space left on device'; }; then
-    echo "build.sh: the disk that holds $BUILD is full;" \
-         "make room and run the same command again" >&2
-  fi
-  # The command line asked for exit 1 on any failure.
-  [ "$status" -gt 128 ] || exit 1
+  [ "$status" -ne $DIED ] || exit 1
+}
+
+disk_is_full()
+{
+  [ "$(free_mb "$BUILD")" -lt 20 ] ||
+    { [ -e "$STEP_LOG" ] &&
+      tail -n 200 "$STEP_LOG" | grep -q 'No space left on device'; }
 }
 
 # --- one build.sh at a time in a checkout ----------------------------------

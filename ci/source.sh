@@ -27,8 +27,12 @@ step_unpack()
   note "pristine tree: unpacking"
   rm -rf "$STOCK_SRC.new" "$stamp"
   mkdir "$STOCK_SRC.new"
-  tar -xzf "$TARBALL_FILE" --strip-components=1 --no-same-owner \
-    -C "$STOCK_SRC.new"
+  STEP_LOG=$LOGS/unpack.log
+  if ! tar -xzf "$TARBALL_FILE" --strip-components=1 --no-same-owner \
+         -C "$STOCK_SRC.new" 2> "$STEP_LOG"; then
+    head -n 3 "$STEP_LOG" >&2
+    die "unpacking $(in_root "$TARBALL_FILE") failed"
+  fi
   [ ! -e "$STOCK_SRC.new/$SUITE" ] ||
     die "upstream has a $SUITE of its own now; rename ours"
   rm -rf "$STOCK_SRC"
@@ -328,26 +332,42 @@ list_tree()
            -o ! -type d -printf '%y %s %T@ %P\n' ) | sort
 }
 
+# All edits as one diff, to apply with patch -p1.
+save_edits()
+{
+  EDITS_DIFF=$LOGS/edits.diff
+  mkdir -p "$LOGS"
+  for file in "${edits[@]}"; do
+    diff -uN --label "a/$file" --label "b/$file" \
+      "$(result_file "$file")" "$tree/$file" || true
+  done > "$EDITS_DIFF"
+}
+
 refuse_edits()
 {
   local list
   list=$(printf '  %s\n' "${edits[@]}" | sort | head -n 20)
   [ ${#edits[@]} -le 20 ] || list+=$'\n'"  ... and $((${#edits[@]} - 20)) more"
+  save_edits
   die "$(in_root "$tree") holds edits that are in no patch; they are not overwritten:" \
     $'\n'"$list" \
-    $'\n'"To keep them, put them into the patch they belong to:" \
-    $'\n'"  cd $(in_root "$tree"); export QUILTRC=$QUILTRC" \
-    $'\n'"  quilt refresh              # if the file belongs to the topmost patch already" \
-    $'\n'"  quilt diff -z > my.diff    # else: take the edit, pop to the patch, apply it" \
-    $'\n'"                             # there, refresh; see doc/developing.md" \
-    $'\n'"To throw them away:  ./build.sh source --discard-edits"
+    $'\n'"They are also in $(in_root "$EDITS_DIFF") now, as a diff." \
+    $'\n'"To keep them in the topmost patch, if the files belong to it:" \
+    $'\n'"  cd $(in_root "$tree"); export QUILTRC=$QUILTRC; quilt refresh" \
+    $'\n'"To keep them in another patch P:" \
+    $'\n'"  ./build.sh source --discard-edits" \
+    $'\n'"  cd $(in_root "$tree"); export QUILTRC=$QUILTRC; quilt pop P; quilt add FILE..." \
+    $'\n'"  patch -p1 < ../log/edits.diff; quilt refresh; quilt push -a" \
+    $'\n'"To throw them away:" \
+    $'\n'"  ./build.sh source --discard-edits"
 }
 
 # Upstream's content again, but with the time of now, and remembered as written
 # by us: see put_file.
 discard_edits()
 {
-  note "throwing away ${#edits[@]} edits"
+  save_edits
+  note "throwing away ${#edits[@]} edits; a diff of them is $(in_root "$EDITS_DIFF")"
   for file in "${edits[@]}"; do
     if [ -z "${wanted_content[$file]-}" ] &&
        { [ -L "$tree/$file" ] || [ -L "$STOCK_SRC/$file" ]; }; then
