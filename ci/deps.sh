@@ -36,8 +36,9 @@ packages_missing()
 {
   local package
   for package in $(packages_needed); do
-    case $(dpkg-query -W -f='${db:Status-Status} ' "$package" 2>/dev/null) in
-      *"installed "*) ;;
+    # A word for each architecture; "not-installed" for one that dpkg only knows.
+    case " $(dpkg-query -W -f='${db:Status-Status} ' "$package" 2>/dev/null)" in
+      *" installed "*) ;;
       *) echo "$package" ;;
     esac
   done
