@@ -36,7 +36,10 @@ set_ccache()
 }
 
 # The features are those of the distribution's server package (its rules file),
-# less the engines that it ships as packages of their own.
+# less the engines that it ships as packages of their own. FEATURE_SET is empty
+# because what it sets holds only from cmake's second run in a directory on:
+# archive, blackhole and federated would then be built in, and not be plugins
+# as in the distribution's server.
 cmake_options()
 {
   local flavour=$1 dir=$2 triplet map
@@ -52,6 +55,7 @@ cmake_options()
   cat <<OPTIONS
 -DBUILD_CONFIG=mysql_release
 -DDEB=Debian
+-DFEATURE_SET=
 -DCMAKE_C_FLAGS=$map
 -DCMAKE_CXX_FLAGS=$map
 -DCONC_DEFAULT_CHARSET=utf8mb4
