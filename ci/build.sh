@@ -73,11 +73,11 @@ OPTIONS
   # ColumnStore (above) stays out even of --full: upstream's tarball of it needs
   # more than the distribution's packages give.
   local engine
-  for engine in ROCKSDB MROONGA SPIDER CONNECT OQGRAPH SPHINX S3; do
-    # cmake remembers an earlier NO until it is told to forget it.
-    if [ "$FULL" = yes ]; then echo "-UPLUGIN_$engine"
-    else echo "-DPLUGIN_$engine=NO"; fi
-  done
+  if [ "$FULL" = no ]; then
+    for engine in ROCKSDB MROONGA SPIDER CONNECT OQGRAPH SPHINX S3; do
+      echo "-DPLUGIN_$engine=NO"
+    done
+  fi
 
   # Debian's directories by name, on top of layout RPM: with layout DEB,
   # libmariadb's static library has the name of a link that is made too, and
@@ -129,9 +129,9 @@ configure()
   STEP_LOG=$LOGS/configure-${dir##*/}.log
   note "configuring (log: $(in_root "$STEP_LOG"))"
   rm -f "$dir/.cmake-options"
-  # cmake refuses the cache of another directory: the checkout was moved.
-  grep -qxF "CMAKE_CACHEFILE_DIR:INTERNAL=$dir" "$dir/CMakeCache.txt" 2>/dev/null ||
-    rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles"
+  # From nothing: cmake's cache would keep options that are no longer given, and
+  # cmake refuses the cache of a checkout that was moved.
+  rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles"
   local list
   mapfile -t list <<< "$options"
   if ! cmake -G Ninja -S "$dir/source" -B "$dir" "${list[@]}" \
