@@ -221,10 +221,17 @@ run_as_user()
   MTR_PREFIX=()
 }
 
-# --- the outcome, as the last thing that is printed -----------------------------------------------------------
+# --- the outcome, the last thing that is printed ----------------------------
 
 count() { grep -c "^$1 " "$RESULTS" || true; }
-list()  { sed -n "s/^$1 /    /p" "$RESULTS"; }
+
+# show KIND TITLE: the tests of that kind, if there are any.
+show()
+{
+  [ "$(count "$1")" -gt 0 ] || return 0
+  say "$2"
+  sed -n "s/^$1 /    /p" "$RESULTS"
+}
 
 report_tests_so_far()
 {
@@ -239,22 +246,10 @@ report_tests()
   local failed
   if [ "$ALL" = yes ]; then mark_known; fi
   failed=$(count fail)
-  if [ "$(count known)" -gt 0 ]; then
-    say "$(count known) known failures of stock (ci/stock-failures.txt):"
-    list known
-  fi
-  if [ "$(count fixed)" -gt 0 ]; then
-    say "recorded as failures of stock, but passed; fixed?"
-    list fixed
-  fi
-  if [ "$(count retried)" -gt 0 ]; then
-    say "$(count retried) passed only when retried:"
-    list retried
-  fi
-  if [ "$failed" -gt 0 ]; then
-    say "failed:"
-    list fail
-  fi
+  show known "known failures of stock (ci/stock-failures.txt):"
+  show fixed "recorded as failures of stock, but passed; fixed?"
+  show retried "passed only when retried:"
+  show fail "failed:"
   local passed=$(($(count pass) + $(count retried) + $(count fixed)))
   say "$passed passed, $failed failed, $(($(count skip) + $(count known))) skipped"
   if [ $((passed + failed)) -eq 0 ]; then
