@@ -14,6 +14,10 @@ UPSTREAM_TESTS="main.thread_pool_info main.pool_of_threads main.mysqld--help
 step_test()
 {
   local dir=$BUILD/$FLAVOUR
+  # Some minimal containers come without /etc/hosts.
+  getent hosts localhost > /dev/null ||
+    die "this machine does not know the name localhost, which mtr needs;" \
+        "it belongs into /etc/hosts, with 127.0.0.1"
   RESULTS=$LOGS/test-$FLAVOUR.results
   : > "$RESULTS"
   rm -rf "$LOGS/mtr-$FLAVOUR"
