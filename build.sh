@@ -19,6 +19,8 @@ ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 . "$ROOT/ci/run.sh"
 # shellcheck source=ci/test.sh
 . "$ROOT/ci/test.sh"
+# shellcheck source=ci/bench.sh
+. "$ROOT/ci/bench.sh"
 # shellcheck source=ci/check.sh
 . "$ROOT/ci/check.sh"
 # shellcheck source=ci/clean.sh
@@ -33,6 +35,9 @@ usage: ./build.sh COMMAND [OPTION]...
   stop                                         stop that server
   test   [--flavour X] [--full] [--all] [ARG]...
                                                build, then run the tests
+  bench  [SCENARIO]... [--quick] [--rounds N] [--config X]...
+                                               build, then compare servers
+  bench  --compare RUN RUN                     do two runs agree?
   build  [--flavour X] [--full]                compile
   source                                       unpack and apply the patches
   fetch                                        get and verify upstream's source
@@ -68,6 +73,15 @@ test    Runs suite thread_pool, upstream's tests of what the patches touch and
         names replace the list: ./build.sh test thread_pool.x --repeat=5
         The logs of failed tests are kept in build/log/mtr-FLAVOUR; to keep all
         of mtr's files (cores, data) give it a --vardir=DIR of your own.
+bench   Runs the scenarios named, or all, against the release pool, the stock
+        pool and stock's one thread per connection in turn, several rounds, and
+        writes tables, CSV and plots to build/bench/RUN. doc/benchmarks.md says
+        what they show. Scenarios are the files of bench/scenarios.
+        --quick     every scenario in ten minutes (without building)
+        --rounds N  instead of what mode and scenario say
+        --config X  compare these instead: a name in bench/configs, or an option
+                    file with a line "# flavour: F" (repeatable)
+        --compare   whether two runs gave the same ratios within 15 %
 build   Compiles build/FLAVOUR: sql/mariadbd, client/mariadb and the rest.
         release  optimised, as deployed      debug  assertions, debug_sync
         asan     address sanitizer           tsan   thread sanitizer
@@ -105,7 +119,8 @@ usage_error()
 
 # Options, and which command takes which.
 FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
-MTR_ARGS=()
+QUICK=no ROUNDS='' COMPARE=no
+MTR_ARGS=() BENCH_CONFIGS=() BENCH_SCENARIOS=()
 
 takes() { [[ " $1 " == *" $COMMAND "* ]]; }
 
@@ -116,9 +131,9 @@ parse_options()
     shift
     # "--name value" and "--name=value" mean the same.
     case $arg in
-      --flavour=*|--port=*|--tarball=*)
+      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*)
         value=${arg#*=} arg=${arg%%=*} ;;
-      --flavour|--port|--tarball)
+      --flavour|--port|--tarball|--rounds|--config)
         [ $# -gt 0 ] || usage_error "$arg needs a value"
         value=$1
         shift ;;
@@ -131,7 +146,7 @@ parse_options()
         usage_error "not a port number: $value"
       fi
       PORT=$value
-    elif [ "$arg" = --tarball ] && takes "fetch source build run test check"; then
+    elif [ "$arg" = --tarball ] && takes "fetch source build run test bench check"; then
       TARBALL=$(realpath -e -- "$value" 2>/dev/null) ||
         usage_error "no such file: $value"
     elif [ "$arg" = --full ] && takes "deps build run test"; then
@@ -142,6 +157,17 @@ parse_options()
       EACH=yes
     elif [ "$arg" = --discard-edits ] && takes "source clean"; then
       DISCARD=yes
+    elif [ "$arg" = --quick ] && takes bench; then
+      QUICK=yes
+    elif [ "$arg" = --compare ] && takes bench; then
+      COMPARE=yes
+    elif [ "$arg" = --rounds ] && takes bench; then
+      [[ $value =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "not a number of rounds: $value"
+      ROUNDS=$value
+    elif [ "$arg" = --config ] && takes bench; then
+      BENCH_CONFIGS+=("$value")
+    elif takes bench && [[ $arg != -* ]]; then
+      BENCH_SCENARIOS+=("$arg")
     elif [ "$arg" = -- ] && takes test; then
       MTR_ARGS+=("$@")
       break
@@ -158,7 +184,7 @@ COMMAND=$1
 shift
 case $COMMAND in
   help|--help|-h) help; exit 0 ;;
-  deps|fetch|source|build|run|stop|test|check|clean) ;;
+  deps|fetch|source|build|run|stop|test|bench|check|clean) ;;
   *) usage_error "unknown command: $COMMAND" ;;
 esac
 parse_options "$@"
@@ -173,6 +199,15 @@ case $COMMAND in
   build)  steps deps fetch source build ;;
   run)    steps deps fetch source build run; describe_server ;;
   test)   steps deps fetch source build test; report_tests ;;
+  bench)
+    if [ "$COMPARE" = yes ]; then
+      bench_compare "${BENCH_SCENARIOS[@]}"
+    else
+      bench_choose_scenarios
+      bench_choose_configs
+      steps deps fetch source build_all bench
+      report_bench
+    fi ;;
   check)  steps deps fetch unpack check; report_checks ;;
   clean)  steps clean ;;
   stop)   stop_server ;;

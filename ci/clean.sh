@@ -23,7 +23,7 @@ step_clean()
   if [ "$ALL" = yes ]; then
     remove "$BUILD/fetch"
     remove "$RUN"
-    remove "$(dirname "$(socket_path)")"   # elsewhere, if our path is long
+    remove "$(dirname "$(socket_path "$RUN")")"   # elsewhere, if our path is long
     rm -rf "$BUILD"
   else
     note "kept: build/fetch (downloads) and build/run (the server's data)"

@@ -10,6 +10,7 @@ PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
   libsnappy-dev libssl-dev libsystemd-dev liburing-dev libxml2-dev libzstd-dev
   uuid-dev zlib1g-dev"
 PACKAGES_FULL="libjudy-dev unixodbc-dev"
+PACKAGES_BENCH="gnuplot-nox fonts-dejavu-core"
 
 # Without these nothing works, on any system.
 ESSENTIAL_TOOLS="gcc g++ cmake ninja bison quilt patch perl tar gzip flock"
@@ -27,6 +28,7 @@ packages_needed()
   local list=$PACKAGES
   if has_pmem; then list+=" libpmem-dev"; fi
   if [ "$FULL" = yes ]; then list+=" $PACKAGES_FULL"; fi
+  if [ "$COMMAND" = bench ]; then list+=" $PACKAGES_BENCH"; fi
   # One line.
   read -r -d '' -a list <<< "$list" || true
   echo "${list[*]}"

@@ -82,6 +82,8 @@ describe_step()
     build)  echo "flavour $FLAVOUR" ;;
     run)    echo "start a server, flavour $FLAVOUR" ;;
     test)   echo "flavour $FLAVOUR" ;;
+    build_all) echo "the servers to compare" ;;
+    bench)  echo "measure" ;;
     check)  echo "the patch stack" ;;
     clean)  echo "what was built" ;;
   esac

@@ -12,7 +12,7 @@ step_run()
   STEP_LOG=$RUN/error.log
   mkdir -p "$RUN"
   chmod 700 "$RUN"
-  socket=$(socket_path)
+  socket=$(socket_path "$RUN")
 
   local pid
   if pid=$(server_pid); then
@@ -24,21 +24,22 @@ step_run()
     note "another binary or port than that of the running server: restarting"
     stop_server
   fi
-  make_data_directory
-  link_plugins
-  choose_port
+  make_data_directory "$RUN/data"
+  link_plugins "$RUN/plugins"
+  choose_port "${PORT:-$FIRST_PORT}"
   start_server
 }
 
-# A socket's path may have 107 characters.
+# socket_path DIRECTORY: a server's socket in there, or elsewhere if that is too
+# long, since a socket's path may have 107 characters.
 socket_path()
 {
-  if [ ${#RUN} -le 85 ]; then
-    echo "$RUN/mariadb.sock"
+  if [ ${#1} -le 85 ]; then
+    echo "$1/mariadb.sock"
     return
   fi
   local private
-  private=${XDG_RUNTIME_DIR:-/tmp}/millrace-$(id -u)-$(cksum <<< "$RUN" | cut -d' ' -f1)
+  private=${XDG_RUNTIME_DIR:-/tmp}/millrace-$(id -u)-$(cksum <<< "$1" | cut -d' ' -f1)
   mkdir -p "$private"
   [ -O "$private" ] || die "$private belongs to somebody else"
   chmod 700 "$private"
@@ -64,38 +65,40 @@ same_binary()
   [ "$(stat -L -c %d:%i "/proc/$1/exe" 2>/dev/null)" = "$(stat -c %d:%i "$2")" ]
 }
 
+# make_data_directory DIRECTORY, with the build in $dir, unless it is there.
 make_data_directory()
 {
-  [ -e "$RUN/data/mysql" ] && return
-  note "making the data directory $(in_root "$RUN")/data"
+  [ -e "$1/mysql" ] && return
+  note "making the data directory $(in_root "$1")"
   need_space 500 "the server's data"
-  rm -rf "$RUN/data.new" "$RUN/data"
+  rm -rf "$1.new" "$1"
   if ! "$dir/scripts/mariadb-install-db" --no-defaults \
-         --srcdir="$dir/source" --builddir="$dir" --datadir="$RUN/data.new" \
+         --srcdir="$dir/source" --builddir="$dir" --datadir="$1.new" \
          --user="$(id -un)" --auth-root-authentication-method=socket \
          --auth-root-socket-user="$(id -un)" --skip-test-db \
          > "$LOGS/install-db.log" 2>&1 < /dev/null; then
     tail -n 20 "$LOGS/install-db.log" >&2
     die "mariadb-install-db failed; the whole log is $(in_root "$LOGS")/install-db.log"
   fi
-  mv "$RUN/data.new" "$RUN/data"
+  mv "$1.new" "$1"
 }
 
 # In a build tree each plugin lies in a directory of its own; a server wants
-# them in one.
+# them in one, $1.
 link_plugins()
 {
-  rm -rf "$RUN/plugins"
-  mkdir "$RUN/plugins"
+  rm -rf "$1"
+  mkdir "$1"
   find "$dir/plugin" "$dir/storage" "$dir/libmariadb" -name '*.so' \
-    -exec ln -sf -t "$RUN/plugins" {} +
+    -exec ln -sf -t "$1" {} +
 }
 
 port_in_use() { (: < "/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
+# choose_port WANTED: sets port to it, or to the next one that is free.
 choose_port()
 {
-  local wanted=${PORT:-$FIRST_PORT}
+  local wanted=$1
   port=$wanted
   while port_in_use "$port"; do
     port=$((port + 1))
@@ -139,7 +142,7 @@ ask()    { client -N -B -e "$1"; }
 describe_server()
 {
   local dir=$BUILD/$FLAVOUR socket line
-  socket=$(socket_path)
+  socket=$(socket_path "$RUN")
   say "version: $(ask 'select version()') (flavour $FLAVOUR)"
   ask "show global variables where variable_name like 'thread_pool%'
        or variable_name = 'thread_handling'" |

@@ -1,0 +1,36 @@
+/* What was measured, as text for people and as CSV for the runner. */
+#ifndef TPBENCH_REPORT_H
+#define TPBENCH_REPORT_H
+
+#include "engine.h"
+
+#include <stdio.h>
+
+struct measured
+{
+  const struct workload *workload;
+  const struct class_stats *stats;      /* one for each class */
+  double seconds;                       /* length of the window */
+  unsigned series_length;
+  uint64_t connections;                 /* that were open all the time */
+  double cpu_seconds;                   /* length of the window of the CPU times */
+  double client_cpu, busiest_thread_cpu;        /* ns */
+  bool server_known;
+  double server_cpu;                            /* ns */
+  unsigned server_threads;                      /* the most that were seen */
+  uint64_t server_resident, server_resident_before;     /* bytes */
+};
+
+void report_text(FILE *to, const struct measured *m);
+
+/*
+  Each appends to the file, and writes the names of the columns first if it is
+  empty. labels ("name=value") become the first columns. Returns false, with
+  errno set, if the file cannot be written.
+*/
+bool report_csv(const char *path, char **labels, unsigned label_count,
+                const struct measured *m);
+bool report_histograms(const char *path, const struct measured *m);
+bool report_series(const char *path, const struct measured *m);
+
+#endif

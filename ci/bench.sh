@@ -1,0 +1,414 @@
+# Step bench: servers of several configurations under the load of bench/tpbench,
+# in turn, several rounds, with tables and plots at the end. doc/benchmarks.md
+# says what the scenarios show.
+# shellcheck shell=bash
+
+BENCH=$BUILD/bench
+SCENARIOS=$ROOT/bench/scenarios
+TPBENCH=$BENCH/bin/tpbench
+BENCH_PORT=3407
+DEFAULT_CONFIGS="millrace stock-pool stock-threads"
+BENCH_BASELINE=stock-pool
+# The order is that of the tables: the two curves first.
+ALL_SCENARIOS="curve-read curve-write hot-row long-beside-short skew
+  wan-transactions idle-in-transaction login-storm silent-clients idle-10k
+  slow-readers binlog-dumps probe"
+BENCH_ROUNDS=5 BENCH_QUICK_ROUNDS=3
+
+# --- what is asked for: called before anything is built ----------------------
+
+# Option files of the configurations, from BENCH_CONFIGS or the default.
+bench_choose_configs()
+{
+  local name
+  [ ${#BENCH_CONFIGS[@]} -gt 0 ] || read -r -a BENCH_CONFIGS <<< "$DEFAULT_CONFIGS"
+  CONFIG_NAMES=()
+  declare -gA CONFIG_FILE=()
+  for name in "${BENCH_CONFIGS[@]}"; do
+    local file=$ROOT/bench/configs/$name.cnf
+    if [ ! -e "$file" ]; then
+      file=$(realpath -e -- "$name" 2>/dev/null) ||
+        usage_error "no such configuration: $name (a file, or one of" \
+          "$(cd "$ROOT/bench/configs" && echo *.cnf | sed 's/\.cnf//g'))"
+      name=$(basename "${name%.cnf}")
+    fi
+    [[ $name =~ ^[A-Za-z0-9_-]+$ ]] ||
+      usage_error "a configuration's file needs a plain name: $name"
+    [ -z "${CONFIG_FILE[$name]-}" ] || usage_error "two configurations called $name"
+    is_flavour "$(config_says "$file" flavour)" ||
+      usage_error "$file: the line '# flavour: F' is missing or wrong; F is one of $FLAVOURS"
+    CONFIG_NAMES+=("$name")
+    CONFIG_FILE[$name]=$file
+  done
+  [ -n "${CONFIG_FILE[$BENCH_BASELINE]-}" ] || BENCH_BASELINE=${CONFIG_NAMES[0]}
+}
+
+all_scenarios() { tr -s '\n ' ' ' <<< "$ALL_SCENARIOS"; }
+
+bench_choose_scenarios()
+{
+  local name
+  if [ ${#BENCH_SCENARIOS[@]} -eq 0 ]; then
+    read -r -a BENCH_SCENARIOS <<< "$(all_scenarios)"
+  fi
+  for name in "${BENCH_SCENARIOS[@]}"; do
+    [ -e "$SCENARIOS/$name.scenario" ] ||
+      usage_error "unknown scenario: $name (there are: $(all_scenarios))"
+  done
+}
+
+# config_says FILE KEY: the value of a line "# KEY: value".
+config_says() { sed -n "s/^# *$2: *//p" "$1" | head -n 1; }
+config_flavour() { config_says "${CONFIG_FILE[$1]}" flavour; }
+config_title()
+{
+  local title
+  title=$(config_says "${CONFIG_FILE[$1]}" title)
+  echo "${title:-$1}"
+}
+
+# The options of a configuration, on one line.
+config_options()
+{
+  sed -e '/^[[:space:]]*[#;[]/d' -e '/^[[:space:]]*$/d' "${CONFIG_FILE[$1]}" |
+    paste -s -d ' '
+}
+
+bench_flavours()
+{
+  local name
+  for name in "${CONFIG_NAMES[@]}"; do config_flavour "$name"; done | sort -u
+}
+
+# The builds that the configurations need, instead of step build.
+step_build_all()
+{
+  local flavour
+  for flavour in $(bench_flavours); do
+    FLAVOUR=$flavour
+    note "flavour $flavour"
+    step_build
+  done
+}
+
+# --- the step ----------------------------------------------------------------
+
+step_bench()
+{
+  local flavour
+  flavour=$(bench_flavours | tail -n 1)
+  build_tpbench "$(config_flavour "${CONFIG_NAMES[0]}")"
+  bench_check_scenarios
+  need_space 3000 "the benchmark's data"
+  WORK=$BENCH/work
+  RUN_DIR=$BENCH/$(date -u +%Y%m%d-%H%M%S)
+  mkdir -p "$WORK" "$RUN_DIR"/{hist,series,log}
+  chmod 700 "$WORK"
+  ON_INTERRUPT=bench_interrupted
+  trap 'stop_bench_server; ended $?' EXIT
+  bench_data "$flavour"
+  raise_open_files
+  describe_run > "$RUN_DIR/run.txt"
+  BENCH_FAILURES=0 BENCH_DONE=0 BENCH_BEGAN=$SECONDS
+  BENCH_TOTAL=$(count_measurements)
+  note "$BENCH_TOTAL measurements; results go to $(in_root "$RUN_DIR")"
+  local scenario
+  for scenario in "${BENCH_SCENARIOS[@]}"; do bench_scenario "$scenario"; done
+  rm -rf "$WORK/data"
+  ON_INTERRUPT=''
+}
+
+build_tpbench()
+{
+  STEP_LOG=$LOGS/tpbench.log
+  if ! make -C "$ROOT/bench" SOURCE="$BUILD/$(source_of_flavour "$1")" \
+         BUILD="$BUILD/$1" OUT="$BENCH/bin" "${@:2}" > "$STEP_LOG" 2>&1; then
+    tail -n 20 "$STEP_LOG" >&2
+    die "the load generator does not compile; the whole log is $(in_root "$STEP_LOG")"
+  fi
+}
+
+scenario_file() { echo "$SCENARIOS/$1.scenario"; }
+
+# head_of SCENARIO KEY: the values of a key, with --quick those of quick_KEY.
+head_of()
+{
+  local value=''
+  if [ "$QUICK" = yes ]; then
+    value=$("$TPBENCH" --head="quick_$2" "$(scenario_file "$1")")
+  fi
+  [ -n "$value" ] || value=$("$TPBENCH" --head="$2" "$(scenario_file "$1")")
+  printf '%s\n' "$value"
+}
+
+rounds_of()
+{
+  local rounds=$ROUNDS
+  [ -n "$rounds" ] || rounds=$(head_of "$1" rounds)
+  if [ -z "$rounds" ]; then
+    if [ "$QUICK" = yes ]; then rounds=$BENCH_QUICK_ROUNDS; else rounds=$BENCH_ROUNDS; fi
+  fi
+  echo "$rounds"
+}
+
+# The scenario's classes, and the probe that runs beside each.
+classes_of()
+{
+  scenario_file "$1"
+  [ "$1" = probe ] || scenario_file probe
+}
+
+# All mistakes in the files come before the first measurement.
+bench_check_scenarios()
+{
+  local scenario point
+  for scenario in "${BENCH_SCENARIOS[@]}"; do
+    [ -n "$(head_of "$scenario" points)" ] || die "scenario $scenario has no points"
+    for point in $(head_of "$scenario" points); do
+      # shellcheck disable=SC2046  # one word a file
+      "$TPBENCH" --check --set=point="$point" $(classes_of "$scenario") ||
+        die "scenario $scenario cannot be run"
+    done
+  done
+}
+
+count_measurements()
+{
+  local scenario points total=0
+  for scenario in "${BENCH_SCENARIOS[@]}"; do
+    points=$(head_of "$scenario" points | wc -w)
+    total=$((total + points * $(rounds_of "$scenario") * ${#CONFIG_NAMES[@]}))
+  done
+  echo $total
+}
+
+# Thousands of connections on both ends; the hard limit is as far as we can go.
+raise_open_files()
+{
+  ulimit -S -n "$(ulimit -H -n)" 2>/dev/null || true
+}
+
+# --- servers -----------------------------------------------------------------
+
+# The data that every server starts with a copy of, made once.
+bench_data()
+{
+  local dir=$BUILD/$1 stamp
+  stamp=$( { cat "$ROOT/bench/data.sql"; echo "$UPSTREAM_VERSION"; } | cksum)
+  BASE_DATA=$BENCH/base-data
+  [ "$(cat "$BASE_DATA.stamp" 2>/dev/null)" != "$stamp" ] || return 0
+  rm -rf "$BASE_DATA" "$BASE_DATA.stamp" "$BASE_DATA.new"
+  make_data_directory "$BASE_DATA"
+  note "loading the benchmark's tables"
+  printf '[mariadbd]\nskip_networking\n' > "$WORK/load.cnf"
+  start_bench_server "$1" "$BASE_DATA" "$WORK/load.cnf" "$RUN_DIR/log/load.log"
+  "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" < "$ROOT/bench/data.sql" ||
+    die "the benchmark's tables could not be loaded"
+  # Cleanly, so that no server that gets a copy begins with a recovery.
+  stop_bench_server TERM
+  echo "$stamp" > "$BASE_DATA.stamp"
+}
+
+# start_bench_server FLAVOUR DATA OPTION_FILE LOG
+BENCH_SERVER=''
+start_bench_server()
+{
+  local dir=$BUILD/$1 data=$2 options=$3 log=$4 waited=$SECONDS port
+  BENCH_SOCKET=$(socket_path "$WORK")
+  choose_port "$BENCH_PORT" > /dev/null
+  BENCH_SERVER_PORT=$port
+  rm -f "$BENCH_SOCKET"
+  [ -d "$WORK/plugins-$1" ] || link_plugins "$WORK/plugins-$1"
+  "$dir/sql/mariadbd" --defaults-file="$options" --user="$(id -un)" \
+    --basedir="$dir" --datadir="$data" --plugin-dir="$WORK/plugins-$1" \
+    --lc-messages-dir="$dir/sql/share" \
+    --character-sets-dir="$dir/source/sql/share/charsets" \
+    --port="$port" --socket="$BENCH_SOCKET" --pid-file="$WORK/mariadbd.pid" \
+    < /dev/null >> "$log" 2>&1 9>&- &
+  BENCH_SERVER=$!
+  until "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" -N -B \
+          -e 'select version()' > "$WORK/version" 2> /dev/null; do
+    if ! kill -0 "$BENCH_SERVER" 2>/dev/null; then
+      tail -n 25 "$log" >&2
+      BENCH_SERVER=''
+      die "the server did not start; its log is $(in_root "$log")"
+    fi
+    [ $((SECONDS - waited)) -lt 120 ] || die "the server does not answer; its log" \
+      "is $(in_root "$log")"
+    sleep 0.05
+  done
+}
+
+# Its data are thrown away, so that nothing has to be saved: KILL by default.
+stop_bench_server()
+{
+  [ -n "$BENCH_SERVER" ] || return 0
+  kill -"${1:-KILL}" "$BENCH_SERVER" 2>/dev/null || true
+  wait "$BENCH_SERVER" 2>/dev/null || true
+  BENCH_SERVER=''
+}
+
+# A server of configuration $1 for scenario $2 on a fresh copy of the data.
+start_configuration()
+{
+  local options=$WORK/$1.cnf
+  stop_bench_server
+  rm -rf "$WORK/data"
+  cp -a --reflink=auto --sparse=always "$BASE_DATA" "$WORK/data"
+  { cat "$ROOT/bench/common.cnf"
+    "$TPBENCH" --head=server_option "$(scenario_file "$2")"
+    cat "${CONFIG_FILE[$1]}"; } > "$options"
+  start_bench_server "$(config_flavour "$1")" "$WORK/data" "$options" \
+    "$RUN_DIR/log/$2,$1.log"
+  grep -q "^config.$1.version=" "$RUN_DIR/run.txt" ||
+    echo "config.$1.version=$(cat "$WORK/version")" >> "$RUN_DIR/run.txt"
+}
+
+# --- measuring ---------------------------------------------------------------
+
+bench_scenario()
+{
+  local scenario=$1 rounds round config points point restart i n=${#CONFIG_NAMES[@]}
+  rounds=$(rounds_of "$scenario")
+  restart=$(head_of "$scenario" restart)
+  read -r -a points <<< "$(head_of "$scenario" points)"
+  say "$scenario: $("$TPBENCH" --head=title "$(scenario_file "$scenario")")"
+  for ((round= 1; round <= rounds; round++)); do
+    for ((i= 0; i < n; i++)); do
+      # Each round begins with another one: none is always the first.
+      config=${CONFIG_NAMES[$(((i + round - 1) % n))]}
+      start_configuration "$config" "$scenario"
+      for point in "${points[@]}"; do
+        if [ "$restart" = point ] && [ "$point" != "${points[0]}" ]; then
+          start_configuration "$config" "$scenario"
+        fi
+        measure "$scenario" "$point" "$config" "$round"
+      done
+      stop_bench_server
+    done
+  done
+}
+
+# measure SCENARIO POINT CONFIG ROUND
+measure()
+{
+  local name="$1,$2,$3,$4" args=() key status=0
+  for key in warmup seconds drain; do
+    local value
+    value=$(head_of "$1" "$key")
+    [ -z "$value" ] || args+=("--$key=$value")
+  done
+  STEP_LOG=$RUN_DIR/log/$name.txt
+  # shellcheck disable=SC2046  # one word a file
+  "$TPBENCH" --port="$BENCH_SERVER_PORT" --user=bench --password=bench \
+    --server-pid="$BENCH_SERVER" --wait-quiet=20s --no-progress \
+    --set=point="$2" "${args[@]}" \
+    --label=scenario="$1" --label=point="$2" --label=config="$3" --label=round="$4" \
+    --csv="$RUN_DIR/results.csv" --histogram="$RUN_DIR/hist/$name.csv" \
+    --series="$RUN_DIR/series/$name.csv" $(classes_of "$1") \
+    > "$STEP_LOG" 2>&1 || status=$?
+  BENCH_DONE=$((BENCH_DONE + 1))
+  if [ $status -ne 0 ]; then
+    record_failure "$@"
+  else
+    bench_progress "$@"
+  fi
+  # What a server leaves behind after a failure is not measured further.
+  if [ $status -ne 0 ]; then start_configuration "$3" "$1"; fi
+}
+
+record_failure()
+{
+  local message
+  message=$(grep -a '^tpbench: ' "$STEP_LOG" | tail -n 1 | tr -d '"')
+  message=${message#tpbench: }
+  note "FAILED: $1, $2, $3, round $4: ${message:-see $(in_root "$STEP_LOG")}"
+  BENCH_FAILURES=$((BENCH_FAILURES + 1))
+  if [ ! -e "$RUN_DIR/results.csv" ]; then return; fi
+  awk -F, -v first="$1,$2,$3,$4,!failed" -v message="$message" '
+    NR == 1 { line = first; for (i = 6; i < NF; i++) line = line ","
+              print line ",\"" message "\""; exit }' \
+    "$RUN_DIR/results.csv" >> "$RUN_DIR/results.csv.failed"
+  cat "$RUN_DIR/results.csv.failed" >> "$RUN_DIR/results.csv"
+  rm -f "$RUN_DIR/results.csv.failed"
+}
+
+# One line: how far we are, and the scenario's first figure.
+bench_progress()
+{
+  local spent=$((SECONDS - BENCH_BEGAN)) left figure
+  left=$((spent * (BENCH_TOTAL - BENCH_DONE) / BENCH_DONE))
+  figure=$("$TPBENCH" --head=figure "$(scenario_file "$1")" | head -n 1)
+  note "[$BENCH_DONE/$BENCH_TOTAL, about $(duration $left) left] $1, $2, $3, round $4:" \
+    "$(awk -F' *[|] *' -v csv="$RUN_DIR/results.csv" -v at="$1,$2,$3,$4," '{
+      label = $1; class = $2; column = $3; scale = $4
+      FS = ","
+      while ((getline < csv) > 0) {
+        if (++n == 1) for (i = 1; i <= NF; i++) place[$i] = i
+        if (index($0, at class ",") == 1 && $place[column] != "")
+          value = sprintf("%.2f", $place[column] / scale)
+      }
+      print value " " label }' <<< "$figure")"
+}
+
+# --- what it was measured on -------------------------------------------------
+
+describe_run()
+{
+  local name
+  echo "mode=$([ "$QUICK" = yes ] && echo quick || echo full)"
+  echo "started=$(date -u '+%Y-%m-%d %H:%M UTC')"
+  echo "commit=$(git -C "$ROOT" describe --always --dirty 2>/dev/null || echo unknown)"
+  echo "cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+  echo "cores=$(cores)"
+  echo "memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
+  echo "kernel=$(uname -r)"
+  echo "rounds=${ROUNDS:-$([ "$QUICK" = yes ] && echo $BENCH_QUICK_ROUNDS || echo $BENCH_ROUNDS)}"
+  echo "baseline=$BENCH_BASELINE"
+  echo "configs=${CONFIG_NAMES[*]}"
+  echo "common_options=$(sed -e '/^[[:space:]]*[#;[]/d' "$ROOT/bench/common.cnf" | paste -s -d ' ')"
+  for name in "${CONFIG_NAMES[@]}"; do
+    echo "config.$name.title=$(config_title "$name")"
+    echo "config.$name.options=$(config_options "$name")"
+  done
+}
+
+# --- the outcome -------------------------------------------------------------
+
+bench_report()
+{
+  [ -e "$RUN_DIR/results.csv" ] || die "nothing was measured"
+  perl "$ROOT/bench/report.pl" "$RUN_DIR" "$SCENARIOS" ||
+    die "the report failed; what was measured is in $(in_root "$RUN_DIR")/results.csv"
+  ln -sfn "${RUN_DIR##*/}" "$BENCH/latest"
+  say "tables, CSV and plots: $(in_root "$RUN_DIR") (also as build/bench/latest)"
+}
+
+bench_interrupted()
+{
+  stop_bench_server
+  rm -rf "$WORK/data"
+  if [ -e "$RUN_DIR/results.csv" ]; then
+    say "not everything was measured; so far:"
+    bench_report || true
+  fi
+}
+
+report_bench()
+{
+  bench_report
+  [ "$BENCH_FAILURES" -eq 0 ] || die "$BENCH_FAILURES measurements failed"
+}
+
+# bench_compare RUN RUN: names below build/bench, or directories.
+bench_compare()
+{
+  local run dirs=()
+  [ $# -eq 2 ] || usage_error "--compare needs two runs (directories below build/bench)"
+  for run in "$@"; do
+    if [ -d "$BENCH/$run" ]; then dirs+=("$BENCH/$run")
+    elif [ -d "$run" ]; then dirs+=("$run")
+    else usage_error "no such run: $run"; fi
+  done
+  perl "$ROOT/bench/report.pl" --compare "${dirs[@]}" "$SCENARIOS"
+}
