@@ -37,7 +37,7 @@ usage: ./build.sh COMMAND [OPTION]...
                                                build, then run the tests
   bench  [SCENARIO]... [--quick] [--rounds N] [--config X]...
                                                build, then compare servers
-  bench  --compare RUN RUN                     do two runs agree?
+  bench  --compare RUN RUN | --publish RUN | --against-sysbench
   build  [--flavour X] [--full]                compile
   source                                       unpack and apply the patches
   fetch                                        get and verify upstream's source
@@ -81,7 +81,10 @@ bench   Runs the scenarios named, or all, against the release pool, the stock
         --rounds N  instead of what mode and scenario say
         --config X  compare these instead: a name in bench/configs, or an option
                     file with a line "# flavour: F" (repeatable)
-        --compare   whether two runs gave the same ratios within 15 %
+        --compare RUN RUN   whether they gave the same ratios within 15 %
+        --publish RUN       put its tables and plots into doc/benchmarks.md
+        --against-sysbench  whether sysbench measures the same (it has to be
+                            installed)
 build   Compiles build/FLAVOUR: sql/mariadbd, client/mariadb and the rest.
         release  optimised, as deployed      debug  assertions, debug_sync
         asan     address sanitizer           tsan   thread sanitizer
@@ -119,7 +122,7 @@ usage_error()
 
 # Options, and which command takes which.
 FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
-QUICK=no ROUNDS='' COMPARE=no
+QUICK=no ROUNDS='' BENCH_MODE=measure
 MTR_ARGS=() BENCH_CONFIGS=() BENCH_SCENARIOS=()
 
 takes() { [[ " $1 " == *" $COMMAND "* ]]; }
@@ -159,8 +162,8 @@ parse_options()
       DISCARD=yes
     elif [ "$arg" = --quick ] && takes bench; then
       QUICK=yes
-    elif [ "$arg" = --compare ] && takes bench; then
-      COMPARE=yes
+    elif [[ $arg =~ ^--(compare|against-sysbench|publish)$ ]] && takes bench; then
+      BENCH_MODE=${arg#--}
     elif [ "$arg" = --rounds ] && takes bench; then
       [[ $value =~ ^[1-9][0-9]{0,2}$ ]] || usage_error "not a number of rounds: $value"
       ROUNDS=$value
@@ -179,36 +182,45 @@ parse_options()
   done
 }
 
-[ $# -gt 0 ] || usage_error "no command given"
-COMMAND=$1
-shift
-case $COMMAND in
-  help|--help|-h) help; exit 0 ;;
-  deps|fetch|source|build|run|stop|test|bench|check|clean) ;;
-  *) usage_error "unknown command: $COMMAND" ;;
-esac
-parse_options "$@"
-[[ $ROOT != *[[:space:]]* ]] ||
-  die "the path of this checkout has blanks in it ($ROOT)," \
-      "which upstream's build and test tools do not support: move it"
+# A function, so that bash has read all of this file before it begins, and does
+# not mind if the file changes (an editor, git pull) while it works.
+main()
+{
+  [ $# -gt 0 ] || usage_error "no command given"
+  COMMAND=$1
+  shift
+  case $COMMAND in
+    help|--help|-h) help; exit 0 ;;
+    deps|fetch|source|build|run|stop|test|bench|check|clean) ;;
+    *) usage_error "unknown command: $COMMAND" ;;
+  esac
+  parse_options "$@"
+  [[ $ROOT != *[[:space:]]* ]] ||
+    die "the path of this checkout has blanks in it ($ROOT)," \
+        "which upstream's build and test tools do not support: move it"
 
-case $COMMAND in
-  deps)   steps deps ;;
-  fetch)  steps deps fetch ;;
-  source) steps deps fetch source ;;
-  build)  steps deps fetch source build ;;
-  run)    steps deps fetch source build run; describe_server ;;
-  test)   steps deps fetch source build test; report_tests ;;
-  bench)
-    if [ "$COMPARE" = yes ]; then
-      bench_compare "${BENCH_SCENARIOS[@]}"
-    else
-      bench_choose_scenarios
-      bench_choose_configs
-      steps deps fetch source build_all bench
-      report_bench
-    fi ;;
-  check)  steps deps fetch unpack check; report_checks ;;
-  clean)  steps clean ;;
-  stop)   stop_server ;;
-esac
+  case $COMMAND in
+    deps)   steps deps ;;
+    fetch)  steps deps fetch ;;
+    source) steps deps fetch source ;;
+    build)  steps deps fetch source build ;;
+    run)    steps deps fetch source build run; describe_server ;;
+    test)   steps deps fetch source build test; report_tests ;;
+    bench)
+      case $BENCH_MODE in
+        compare) bench_compare "${BENCH_SCENARIOS[@]}" ;;
+        publish) bench_publish "${BENCH_SCENARIOS[@]}" ;;
+        against-sysbench) steps deps fetch source build against_sysbench ;;
+        measure)
+          bench_choose_scenarios
+          bench_choose_configs
+          steps deps fetch source build_all bench
+          report_bench ;;
+      esac ;;
+    check)  steps deps fetch unpack check; report_checks ;;
+    clean)  steps clean ;;
+    stop)   stop_server ;;
+  esac
+}
+
+main "$@"

@@ -237,12 +237,12 @@ sub read_scenario {
     my ($directory, $name) = @_;
     my $path = "$directory/$name.scenario";
     my %scenario = (name => $name, path => $path, title => $name, shows => '', figures => [], classes => {});
-    my ($line, $in_class) = (0, 0);
+    my ($line, $in_class) = (0, '');
     for my $text (split /\r?\n/, read_text($path)) {
         $line++;
         next if $text =~ /^#/ || $text =~ /^\s*$/;
-        if ($text =~ /^\s*\[\s*(.+?)\s*\]/) { $in_class = 1; $scenario{classes}{$1} = 1; next }
-        next if $in_class;
+        if ($text =~ /^\s*\[\s*(.+?)\s*\]/) { $in_class = $1; $scenario{classes}{$1} = 1; next }
+        if ($in_class) { $scenario{background}{$in_class} = 1 if $text =~ /^\s*background\s*=\s*yes\s*$/; next }
         $text =~ /^\s*(\w+)\s*=\s*(.*?)\s*$/ or fail("$path:$line: expected 'key = value' or '[class]'");
         scenario_key(\%scenario, "$path:$line", $1, $2);
     }
@@ -581,6 +581,7 @@ sub starved_notes {
     my ($run, $scenario, $name) = @_;
     return by_class($run, $scenario, sub {
         my ($class, $config, @rows) = @_;
+        return if $scenario->{background}{$class};    # meant to outlast the measurement
         my @bad = grep { ($_->{unfinished} || 0) > 0 && ($_->{oldest_unfinished_us} || 0) > OLD_US } @rows or return;
         my $most   = max map { $_->{unfinished} } @bad;
         my $oldest = max map { $_->{oldest_unfinished_us} } @bad;
@@ -923,6 +924,7 @@ sub draw {
     print {$handle} encode('UTF-8', $script);
     close $handle;
     open(my $nothing, '<', File::Spec->devnull) or fail("cannot read the null device: $!");
+    local $ENV{LC_ALL} = 'C.UTF-8';    # or gnuplot warns about characters that it cannot convert
     my $pid = open3('<&' . fileno($nothing), my $from, undef, $gnuplot, $path);
     my $said = do { local $/; <$from> } // '';
     waitpid $pid, 0;

@@ -5,7 +5,6 @@
 
 BENCH=$BUILD/bench
 SCENARIOS=$ROOT/bench/scenarios
-TPBENCH=$BENCH/bin/tpbench
 BENCH_PORT=3407
 DEFAULT_CONFIGS="millrace stock-pool stock-threads"
 BENCH_BASELINE=stock-pool
@@ -100,12 +99,10 @@ step_bench()
   build_tpbench "$(config_flavour "${CONFIG_NAMES[0]}")"
   bench_check_scenarios
   need_space 3000 "the benchmark's data"
-  WORK=$BENCH/work
+  bench_work "$BENCH/work"
   RUN_DIR=$BENCH/$(date -u +%Y%m%d-%H%M%S)
-  mkdir -p "$WORK" "$RUN_DIR"/{hist,series,log}
-  chmod 700 "$WORK"
+  mkdir -p "$RUN_DIR"/{hist,series,log}
   ON_INTERRUPT=bench_interrupted
-  trap 'stop_bench_server; ended $?' EXIT
   bench_data "$flavour"
   raise_open_files
   describe_run > "$RUN_DIR/run.txt"
@@ -114,15 +111,39 @@ step_bench()
   note "$BENCH_TOTAL measurements; results go to $(in_root "$RUN_DIR")"
   local scenario
   for scenario in "${BENCH_SCENARIOS[@]}"; do bench_scenario "$scenario"; done
-  rm -rf "$WORK/data"
+  rm -rf "$WORK"
   ON_INTERRUPT=''
 }
 
+# bench_work DIRECTORY: for servers that are thrown away.
+bench_work()
+{
+  WORK=$1
+  rm -rf "$WORK"
+  mkdir -p "$WORK"
+  chmod 700 "$WORK"
+  trap 'bench_ended $?' EXIT
+}
+
+bench_ended()
+{
+  bench_clean
+  ended "$1"
+}
+
+bench_clean()
+{
+  stop_bench_server
+  rm -rf "$WORK"
+}
+
+# build_tpbench FLAVOUR [TARGET]...: with the libmariadb of that flavour.
 build_tpbench()
 {
+  TPBENCH=$BENCH/bin-$1/tpbench
   STEP_LOG=$LOGS/tpbench.log
   if ! make -C "$ROOT/bench" SOURCE="$BUILD/$(source_of_flavour "$1")" \
-         BUILD="$BUILD/$1" OUT="$BENCH/bin" "${@:2}" > "$STEP_LOG" 2>&1; then
+         BUILD="$BUILD/$1" OUT="$BENCH/bin-$1" "${@:2}" > "$STEP_LOG" 2>&1; then
     tail -n 20 "$STEP_LOG" >&2
     die "the load generator does not compile; the whole log is $(in_root "$STEP_LOG")"
   fi
@@ -201,7 +222,7 @@ bench_data()
   make_data_directory "$BASE_DATA"
   note "loading the benchmark's tables"
   printf '[mariadbd]\nskip_networking\n' > "$WORK/load.cnf"
-  start_bench_server "$1" "$BASE_DATA" "$WORK/load.cnf" "$RUN_DIR/log/load.log"
+  start_bench_server "$1" "$BASE_DATA" "$WORK/load.cnf" "$LOGS/bench-load.log"
   "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" < "$ROOT/bench/data.sql" ||
     die "the benchmark's tables could not be loaded"
   # Cleanly, so that no server that gets a copy begins with a recovery.
@@ -226,6 +247,8 @@ start_bench_server()
     --port="$port" --socket="$BENCH_SOCKET" --pid-file="$WORK/mariadbd.pid" \
     < /dev/null >> "$log" 2>&1 9>&- &
   BENCH_SERVER=$!
+  # Or bash would say that it was killed.
+  disown "$BENCH_SERVER"
   until "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" -N -B \
           -e 'select version()' > "$WORK/version" 2> /dev/null; do
     if ! kill -0 "$BENCH_SERVER" 2>/dev/null; then
@@ -244,7 +267,7 @@ stop_bench_server()
 {
   [ -n "$BENCH_SERVER" ] || return 0
   kill -"${1:-KILL}" "$BENCH_SERVER" 2>/dev/null || true
-  wait "$BENCH_SERVER" 2>/dev/null || true
+  while kill -0 "$BENCH_SERVER" 2>/dev/null; do sleep 0.05; done
   BENCH_SERVER=''
 }
 
@@ -268,7 +291,7 @@ start_configuration()
 
 bench_scenario()
 {
-  local scenario=$1 rounds round config points point restart i n=${#CONFIG_NAMES[@]}
+  local scenario=$1 rounds round config points place restart i n=${#CONFIG_NAMES[@]}
   rounds=$(rounds_of "$scenario")
   restart=$(head_of "$scenario" restart)
   read -r -a points <<< "$(head_of "$scenario" points)"
@@ -278,24 +301,32 @@ bench_scenario()
       # Each round begins with another one: none is always the first.
       config=${CONFIG_NAMES[$(((i + round - 1) % n))]}
       start_configuration "$config" "$scenario"
-      for point in "${points[@]}"; do
-        if [ "$restart" = point ] && [ "$point" != "${points[0]}" ]; then
+      for place in "${!points[@]}"; do
+        if [ "$restart" = point ] && [ "$place" -gt 0 ]; then
           start_configuration "$config" "$scenario"
         fi
-        measure "$scenario" "$point" "$config" "$round"
+        measure "$scenario" "${points[place]}" "$config" "$round" "$place"
       done
       stop_bench_server
     done
   done
 }
 
-# measure SCENARIO POINT CONFIG ROUND
+# time_of SCENARIO KEY PLACE: a time for all points, or one for each of them, of
+# which PLACE (from 0) is meant.
+time_of()
+{
+  local times
+  read -r -a times <<< "$(head_of "$1" "$2")"
+  echo "${times[$3]-${times[0]-}}"
+}
+
+# measure SCENARIO POINT CONFIG ROUND PLACE
 measure()
 {
-  local name="$1,$2,$3,$4" args=() key status=0
+  local name="$1,$2,$3,$4" args=() key value status=0
   for key in warmup seconds drain; do
-    local value
-    value=$(head_of "$1" "$key")
+    value=$(time_of "$1" "$key" "$5")
     [ -z "$value" ] || args+=("--$key=$value")
   done
   STEP_LOG=$RUN_DIR/log/$name.txt
@@ -386,8 +417,7 @@ bench_report()
 
 bench_interrupted()
 {
-  stop_bench_server
-  rm -rf "$WORK/data"
+  bench_clean
   if [ -e "$RUN_DIR/results.csv" ]; then
     say "not everything was measured; so far:"
     bench_report || true
@@ -398,6 +428,95 @@ report_bench()
 {
   bench_report
   [ "$BENCH_FAILURES" -eq 0 ] || die "$BENCH_FAILURES measurements failed"
+}
+
+# --- is the generator right? -------------------------------------------------
+
+SYSBENCH_CLIENTS=64 SYSBENCH_ROUNDS=5 SYSBENCH_SECONDS=5
+
+# Step against_sysbench: the same point select from both, in turn, each on its
+# own core and the server on the other, so that both are limited by the server.
+step_against_sysbench()
+{
+  local round results=$BENCH/against-sysbench.csv cores=() options=$LOGS/sysbench.log
+  have sysbench || die "sysbench is missing: apt-get install sysbench"
+  STEP_LOG=$options
+  build_tpbench release
+  bench_work "$BENCH/work"
+  bench_data release
+  bench_choose_configs
+  RUN_DIR=$WORK
+  mkdir -p "$WORK/log"
+  : > "$WORK/run.txt"
+  start_configuration "${CONFIG_NAMES[0]}" probe
+  if [ "$(cores)" -ge 2 ]; then
+    taskset -a -c -p 0 "$BENCH_SERVER" > /dev/null
+    cores=(taskset -c 1)
+  fi
+  sysbench_run prepare > "$STEP_LOG" 2>&1 || die "sysbench prepare failed: $(tail -n 3 "$STEP_LOG")"
+  printf 'title = sysbench\n[select]\nconnections = %s\nstatement = %s\n' "$SYSBENCH_CLIENTS" \
+    'SELECT c FROM sbtest1 WHERE id={1..100000}' > "$WORK/sysbench.scenario"
+  rm -f "$results"
+  for ((round= 1; round <= SYSBENCH_ROUNDS; round++)); do
+    one_round_of sysbench
+    one_round_of tpbench
+  done
+  awk -F, '
+    { rate[$1, ++n[$1]] = $2; cpu[$1, n[$1]] = $3 }
+    function median(what, who,    i, j, k, v) {
+      k = n[who]
+      for (i = 1; i <= k; i++) v[i] = what[who, i]
+      for (i = 1; i <= k; i++) for (j = i + 1; j <= k; j++)
+        if (v[j] < v[i]) { t = v[i]; v[i] = v[j]; v[j] = t }
+      return k % 2 ? v[(k + 1) / 2] : (v[k / 2] + v[k / 2 + 1]) / 2
+    }
+    END {
+      for (w = 1; w <= 2; w++) {
+        who = w == 1 ? "sysbench" : "tpbench"
+        printf "%-9s %8.0f selects/s, %5.1f us of server CPU for each (median of %d)\n",
+          who, median(rate, who), median(cpu, who), n[who]
+      }
+      printf "tpbench / sysbench: %.3f in throughput, %.3f in server CPU\n",
+        median(rate, "tpbench") / median(rate, "sysbench"),
+        median(cpu, "tpbench") / median(cpu, "sysbench")
+    }' "$results"
+  bench_clean
+}
+
+sysbench_run()
+{
+  "${cores[@]}" sysbench oltp_point_select --mysql-host=127.0.0.1 \
+    --mysql-port="$BENCH_SERVER_PORT" --mysql-user=bench --mysql-password=bench \
+    --mysql-db=bench --tables=1 --table-size=100000 --rand-type=uniform \
+    --db-ps-mode=disable --threads="$SYSBENCH_CLIENTS" --time="$SYSBENCH_SECONDS" \
+    --report-interval=0 "$@"
+}
+
+# CPU time of the server so far, in microseconds.
+server_cpu_us()
+{
+  sed 's/.*) //' "/proc/$BENCH_SERVER/stat" |
+    awk -v ticks="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($12 + $13) * 1e6 / ticks }'
+}
+
+# one_round_of sysbench|tpbench: appends "who,selects/s,server CPU us".
+one_round_of()
+{
+  local before after count
+  before=$(server_cpu_us)
+  if [ "$1" = sysbench ]; then
+    sysbench_run run > "$STEP_LOG" 2>&1 || die "sysbench failed: $(tail -n 3 "$STEP_LOG")"
+    count=$(sed -n 's/^ *transactions: *\([0-9]*\).*/\1/p' "$STEP_LOG")
+  else
+    rm -f "$WORK/csv"
+    "${cores[@]}" "$TPBENCH" --port="$BENCH_SERVER_PORT" --password=bench --warmup=0 \
+      --seconds="${SYSBENCH_SECONDS}s" --no-progress --csv="$WORK/csv" \
+      "$WORK/sysbench.scenario" > "$STEP_LOG" 2>&1 || die "tpbench failed: $(tail -n 3 "$STEP_LOG")"
+    count=$(awk -F, 'NR == 2 { print $4 }' "$WORK/csv")
+  fi
+  after=$(server_cpu_us)
+  awk -v who="$1" -v n="$count" -v cpu=$((after - before)) -v s="$SYSBENCH_SECONDS" \
+    'BEGIN { printf "%s,%.0f,%.2f\n", who, n / s, cpu / n }' | tee -a "$results" | sed 's/^/    /'
 }
 
 # bench_compare RUN RUN: names below build/bench, or directories.

@@ -84,6 +84,7 @@ describe_step()
     test)   echo "flavour $FLAVOUR" ;;
     build_all) echo "the servers to compare" ;;
     bench)  echo "measure" ;;
+    against_sysbench) echo "tpbench beside sysbench" ;;
     check)  echo "the patch stack" ;;
     clean)  echo "what was built" ;;
   esac

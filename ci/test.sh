@@ -3,6 +3,7 @@
 # shellcheck shell=bash
 
 UNIT_TESTS="threadpool_policy"
+BENCH_UNIT_TESTS="histogram template workload"
 POOL_ON=--mysqld=--thread-handling=pool-of-threads
 STOCK_FAILURES=$ROOT/ci/stock-failures.txt
 
@@ -34,8 +35,11 @@ step_test()
     # stock does not have them
     local name
     if [ "$FLAVOUR" != stock ]; then
-      for name in $UNIT_TESTS; do run_unit_test "$name"; done
+      for name in $UNIT_TESTS; do
+        run_program "unit:$name" "$dir/unittest/sql/${name%-t}-t"
+      done
     fi
+    test_bench
   fi
   remove_vardirs
   ON_INTERRUPT=''
@@ -159,19 +163,60 @@ keep_logs()
 
 remove_vardirs() { rm -rf "$(test_directory)"; }
 
-run_unit_test()
+# run_program NAME COMMAND...: a test that prints TAP.
+run_program()
 {
-  local program=$dir/unittest/sql/${1%-t}-t log=$LOGS/$1-$FLAVOUR.log
-  if [ ! -x "$program" ]; then
-    echo "was not built" > "$log"
-  elif "$program" > "$log" 2>&1 < /dev/null && ! grep -q '^not ok' "$log"; then
-    say "unit:$1 [ pass ] $(grep -c '^ok' "$log") assertions"
-    echo "pass unit:$1" >> "$RESULTS"
+  local name=$1 log=$LOGS/${1/:/-}-$FLAVOUR.log
+  shift
+  STEP_LOG=$log
+  if ! have "$1"; then
+    echo "was not built: $1" > "$log"
+  elif "$@" > "$log" 2>&1 < /dev/null && ! grep -q '^not ok' "$log"; then
+    say "$name [ pass ] $(grep -c '^ok' "$log") assertions"
+    echo "pass $name" >> "$RESULTS"
     return
   fi
   cat "$log"
-  say "unit:$1 [ fail ]"
-  echo "fail unit:$1" >> "$RESULTS"
+  say "$name [ fail ]"
+  echo "fail $name" >> "$RESULTS"
+}
+
+# --- the benchmark's own parts ---------------------------------------------
+
+test_bench()
+{
+  local name
+  case $FLAVOUR in
+    # Their libmariadb needs the sanitizer's run-time library.
+    asan|tsan) note "the benchmark's own tests need another flavour"; return ;;
+  esac
+  build_tpbench "$FLAVOUR" all tests
+  for name in $BENCH_UNIT_TESTS; do
+    run_program "bench:$name" "$BENCH/bin-$FLAVOUR/$name-t"
+  done
+  run_program bench:report perl "$ROOT/bench/test/report-t.pl"
+  test_tpbench
+}
+
+# The generator against a server with a binary log and TLS.
+test_tpbench()
+{
+  local keys=$dir/source/mysql-test/std_data
+  bench_work "$BENCH/test-$FLAVOUR"
+  bench_data "$FLAVOUR"
+  cp -a --reflink=auto --sparse=always "$BASE_DATA" "$WORK/data"
+  { cat "$ROOT/bench/common.cnf" "$ROOT/bench/configs/millrace.cnf"
+    echo "log_bin=binlog"
+    echo "server_id=1"
+    echo "ssl_ca=$keys/cacert.pem"
+    echo "ssl_cert=$keys/server-cert.pem"
+    echo "ssl_key=$keys/server-key.pem"; } > "$WORK/test.cnf"
+  start_bench_server "$FLAVOUR" "$WORK/data" "$WORK/test.cnf" "$WORK/server.log"
+  TPBENCH=$TPBENCH PORT=$BENCH_SERVER_PORT PID=$BENCH_SERVER \
+    CLIENT="$dir/client/mariadb --no-defaults --socket=$BENCH_SOCKET" \
+    run_program bench:tpbench bash "$ROOT/bench/test/tpbench-t.sh"
+  stop_bench_server
+  rm -rf "$WORK"
 }
 
 # --- upstream's main suite -------------------------------------------------

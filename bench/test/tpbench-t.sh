@@ -1,0 +1,294 @@
+#!/bin/bash
+# The load generator against a real server: does it do what its scenarios say,
+# and count what it did? Called by "./build.sh test" with
+#   TPBENCH  the program                  CLIENT  a mariadb client, as root
+#   PORT     the server's port            PID     its process
+# The server has the benchmark's data, a binary log and TLS. It is killed by the
+# last test, so that one has to be the last. Prints TAP.
+set -uo pipefail
+
+DIR=$(mktemp -d)
+trap 'rm -rf "$DIR"' EXIT
+COUNT=0 FAILED=0
+
+ok()      # ok STATUS NAME [DETAIL]: STATUS 0 is well
+{
+  COUNT=$((COUNT + 1))
+  if [ "$1" -eq 0 ]; then
+    echo "ok $COUNT - $2"
+  else
+    FAILED=$((FAILED + 1))
+    echo "not ok $COUNT - $2"
+    { echo "${3-}"; cat "$DIR/out"; } | sed 's/^/#   /'
+  fi
+}
+
+is()      # is GOT WANTED NAME
+{
+  local status=0
+  [ "$1" = "$2" ] || status=1
+  ok $status "$3" "got '$1', wanted '$2'"
+}
+
+between() # between LOW GOT HIGH NAME, for whole numbers
+{
+  local status=1
+  if [ "$1" -le "${2%.*}" ] && [ "${2%.*}" -le "$3" ]; then status=0; fi
+  ok $status "$4" "got $2, wanted $1 to $3"
+}
+
+says()    # says TEXT NAME: the last output holds the text
+{
+  local status=0
+  grep -qF -- "$1" "$DIR/out" || status=1
+  ok $status "$2" "missing: $1"
+}
+
+sql() { $CLIENT -N -B -e "$1"; }
+
+# bench STATUS NAME [OPTION]... < scenario: runs it and asserts the exit status.
+# OPEN_FILES, if set, is how many it may have.
+OPEN_FILES=''
+bench()
+{
+  local wanted=$1 name=$2 status=0
+  shift 2
+  cat > "$DIR/scenario"
+  rm -f "$DIR/csv" "$DIR/hist"
+  ( [ -z "$OPEN_FILES" ] || ulimit -n "$OPEN_FILES"
+    exec "$TPBENCH" --port="$PORT" --password=bench --warmup=0 --no-progress \
+      --csv="$DIR/csv" --histogram="$DIR/hist" "$@" "$DIR/scenario" \
+      > "$DIR/out" 2>&1 ) || status=$?
+  is $status "$wanted" "$name"
+}
+
+# value CLASS COLUMN: from the CSV of the last run.
+value()
+{
+  awk -F, -v class="$1" -v column="$2" '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $1 == class { print $at[column] }' "$DIR/csv"
+}
+
+# wait_for TEXT: until the generator, in the background, has printed it.
+wait_for()
+{
+  local tries=600
+  until grep -qF -- "$1" "$DIR/out"; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || return 1
+    sleep 0.05
+  done
+}
+
+sql "CREATE TABLE bench.done (a BIGINT, b VARCHAR(100)) ENGINE=InnoDB" || exit 1
+begin_again() { sql "TRUNCATE bench.done"; }
+rows() { sql "SELECT COUNT(*) FROM bench.done"; }
+
+# --- what it counts is what the server did -----------------------------------
+
+bench 0 "inserts, text protocol" --seconds=400ms <<'S'
+[writer]
+connections = 16
+statement = INSERT INTO done VALUES ({1..5}, 'x')
+S
+passes=$(value writer passes)
+between "$passes" "$(rows)" $((passes + 16)) "as many rows as passes, but for those that ended after the window"
+is "$(sql "SELECT MIN(a), MAX(a) FROM bench.done")" "1	5" "random integers fill their range"
+is "$(value writer errors)" 0 "no errors"
+
+begin_again
+bench 0 "a transaction, prepared, two event threads" --seconds=400ms --threads=2 <<'S'
+[writer]
+connections = 8
+protocol = prepared
+statement = BEGIN
+statement = INSERT INTO done VALUES ({row=1..1000000}, 'first')
+statement = INSERT INTO done VALUES ({row}, 'second')
+statement = COMMIT
+S
+passes=$(value writer passes)
+between $((2 * passes)) "$(rows)" $((2 * (passes + 8))) "two rows for each transaction"
+is "$(sql "SELECT SUM(IF(b = 'first', a, -a)) FROM bench.done")" 0 "a named value is the same in both"
+between $((4 * passes)) "$(value writer statements)" $((4 * (passes + 8))) "four statements for each pass"
+
+begin_again
+bench 1 "a statement that fails in a transaction" --seconds=200ms <<'S'
+[writer]
+connections = 4
+statement = BEGIN
+statement = INSERT INTO done VALUES (1, 'x')
+statement = SELECT * FROM no_such_table
+statement = COMMIT
+S
+is "$(rows)" 0 "the transaction was rolled back"
+says "class writer had only errors" "a class with nothing but errors is a failure"
+says "error 1146" "the error is shown with its code"
+is "$(value writer errors_by_code | cut -d: -f1)" 1146 "and counted by its code"
+
+# --- latencies ----------------------------------------------------------------
+
+bench 0 "open loop" --seconds=1s <<'S'
+[open]
+connections = 20
+rate = 200/s
+arrivals = even
+statement = SELECT 1
+S
+between 198 "$(awk -F, '$1 == "open" && $2 == "pass" { n += $4 } END { print n }' "$DIR/hist")" \
+  200 "as many requests as were due"
+
+bench 0 "open loop, and the only connection is slow" --seconds=1s --drain=0 <<'S'
+[open]
+connections = 1
+rate = 20/s
+arrivals = even
+statement = SELECT SLEEP(0.4)
+S
+between 15 "$(value open unfinished)" 20 "those that were due and had no connection count"
+between 400000 "$(value open pass_p50_us)" 1100000 "their latency counts from when they were due"
+
+bench 0 "a class that gets nothing done" --seconds=500ms --drain=0 <<'S'
+[starved]
+connections = 3
+statement = SELECT SLEEP(30)
+S
+is "$(value starved passes) $(value starved unfinished)" "0 3" "nothing done, three unfinished"
+between 490000 "$(value starved pass_p50_us)" 30000000 "its latency is at least the time that it waited"
+sql "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE user = 'bench'" |
+  while read -r kill; do sql "$kill"; done 2> /dev/null
+
+# --- how clients speak ---------------------------------------------------------
+
+begin_again
+bench 0 "compression" --seconds=200ms <<'S'
+[packed]
+connections = 2
+compress = yes
+statement = INSERT INTO done SELECT 1, variable_value FROM information_schema.session_status WHERE variable_name = 'Compression'
+S
+is "$(sql "SELECT DISTINCT b FROM bench.done")" ON "the connections were compressed"
+
+sql "CREATE USER secret@'127.0.0.1' IDENTIFIED BY 'bench' REQUIRE SSL;
+     GRANT ALL ON bench.* TO secret@'127.0.0.1'"
+bench 0 "TLS" --seconds=300ms --user=secret <<'S'
+[tls]
+connections = 4
+tls = yes
+statement = SELECT name FROM item WHERE id = {1..1000}
+[tls-prepared]
+connections = 4
+tls = yes
+protocol = prepared
+statement = SELECT name FROM item WHERE id = {1..1000}
+S
+bench 1 "no TLS, where it is required" --seconds=300ms --user=secret <<'S'
+[plain]
+connections = 1
+statement = SELECT 1
+S
+
+begin_again
+bench 0 "connections in one group" --seconds=200ms <<'S'
+[odd]
+connections = 5
+group = 1 of 2
+statement = INSERT INTO done VALUES (CONNECTION_ID(), '')
+S
+is "$(sql "SELECT DISTINCT a % 2 FROM bench.done")" 1 "only odd numbers"
+
+begin_again
+bench 0 "a new connection for each pass" --seconds=300ms <<'S'
+[again]
+connections = 2
+reconnect = yes
+statement = INSERT INTO done VALUES (CONNECTION_ID(), '')
+S
+is "$(sql "SELECT COUNT(DISTINCT a) = COUNT(*) FROM bench.done")" 1 "no connection was used twice"
+
+bench 0 "slow readers" --seconds=1s --drain=0 <<'S'
+[slow]
+connections = 4
+background = yes
+read_rate = 100KB/s
+statement = SELECT content FROM large
+S
+between 1 "$(value slow bytes_per_s)" $((4 * (100000 + 16384))) "read no faster than told"
+
+bench 0 "binlog dumps" --seconds=500ms <<'S'
+[writer]
+connections = 2
+statement = INSERT INTO done VALUES (1, '')
+[dump]
+connections = 2
+binlog_dump = yes
+init = SET @master_binlog_checksum = @@global.binlog_checksum
+init = SET @mariadb_slave_capability = 4
+S
+between "$(value writer passes)" "$(value dump passes)" 100000000 "both dumps get events for the rows written"
+is "$(value dump errors)" 0 "without errors"
+
+sql "SET GLOBAL connect_timeout = 2"
+bench 0 "silent clients, and a server that has enough of them" --seconds=3s <<'S'
+[silent]
+connections = 5
+silent = yes
+[idle]
+connections = 5
+idle = yes
+S
+is "$(value silent closed_by_server) $(value idle closed_by_server)" "5 0" "silent ones were thrown out, idle ones not"
+sql "SET GLOBAL connect_timeout = DEFAULT"
+
+# --- what goes wrong -----------------------------------------------------------
+
+one='[a]
+connections = 1
+statement = SELECT 1'
+bench 2 "an unknown class" --class=b <<< "$one"
+says "unknown class 'b'; there are: a" "it is named, with those that there are"
+bench 2 "zero connections" <<< "${one/= 1/= 0}"
+says "has no connections" "the message says so"
+OPEN_FILES=60
+bench 2 "more connections than open files" <<< "${one/= 1/= 100}"
+OPEN_FILES=''
+says "100 connections need" "the limit is named"
+bench 2 "an unknown option" --nonsense <<< "$one"
+bench 2 "a port that is none" --port=70000 <<< "$one"
+bench 1 "a wrong password" --password=wrong <<< "$one"
+says "Access denied" "the server's message is shown"
+bench 1 "a CSV file that cannot be written" --seconds=50ms --csv="$DIR/no/where" <<< "$one"
+says "No such file or directory" "the reason is shown"
+printf '%s\n' "$one" > "$DIR/scenario"
+"$TPBENCH" "$DIR/no-such-file" > "$DIR/out" 2>&1; is $? 2 "no such scenario file"
+
+# in_background OPTION...: runs $DIR/scenario until something happens to it.
+in_background()
+{
+  "$TPBENCH" --port="$PORT" --password=bench --warmup=0 --seconds=60s "$@" \
+    --csv="$DIR/csv" "$DIR/scenario" > "$DIR/out" 2>&1 &
+  BACKGROUND=$!
+  wait_for measuring || echo "# it does not begin to measure"
+}
+
+in_background
+kill -INT $BACKGROUND; wait $BACKGROUND; is $? 130 "interrupted: exit status"
+says "interrupted after" "interrupted: it says so"
+says "measured for" "interrupted: what was measured is printed"
+
+printf '[a]\nconnections = 3\nthink = 1ms\nstatement = SELECT 1\n' > "$DIR/scenario"
+rm -f "$DIR/csv"
+in_background
+sql "KILL $(sql "SELECT MAX(id) FROM information_schema.processlist WHERE user = 'bench'")"
+wait_for "error "
+kill -INT $BACKGROUND; wait $BACKGROUND
+is "$(value a closed_by_server)" 1 "a connection that was killed is counted, and the others go on"
+
+in_background --server-pid="$PID"
+kill -KILL "$PID"
+wait $BACKGROUND; is $? 3 "the server is gone: exit status"
+says "the server is gone" "the server is gone: it says so"
+says "measured for" "the server is gone: what was measured is printed"
+
+echo "1..$COUNT"
+[ "$FAILED" -eq 0 ]
