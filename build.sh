@@ -105,8 +105,8 @@ check   Checks the stack: names, headers, exact application, ABI and so on, and
         then the checks themselves; ends with "N passed, N failed".
         --each  also builds every prefix of the stack and runs the tests that
                 its last patch names (slow)
-clean   Removes trees and builds, keeps downloads and the server's data; --all
-        removes everything below build/. Stops the server first. Refuses, like
+clean   Removes trees and builds, keeps downloads, the server's data and results
+        of benchmarks; --all removes everything below build/. Stops the server first. Refuses, like
         source, to throw away edits in build/src without --discard-edits.
 
 Exit status: 0 well, 1 something failed, 2 wrong usage.

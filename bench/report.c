@@ -134,6 +134,9 @@ void report_text(FILE *to, const struct measured *m)
     ? m->busiest_thread_cpu / m->cpu_seconds / 1e7 : 0;
   fprintf(to, "its busiest thread used %.0f %% of one core%s\n", busy,
           busy > 90 ? ": this generator may be the limit, try --threads" : "");
+  if (m->stolen_known && m->stolen_percent >= 1)
+    fprintf(to, "machine: other guests of its host took %.0f %% of its CPU time\n",
+            m->stolen_percent);
 }
 
 /* --- CSV ------------------------------------------------------------------- */
@@ -217,7 +220,7 @@ static void csv_names(FILE *to, char **labels, unsigned label_count)
         "client_cpu_us_per_statement,server_cpu_us_per_statement,"
         "server_cpu_us_per_pass,server_cpu_percent,server_threads,"
         "server_rss_kb,server_rss_kb_per_connection,loop_busy_percent,"
-        "errors_by_code\n", to);
+        "stolen_percent,errors_by_code\n", to);
 }
 
 static void csv_row(FILE *to, char **labels, unsigned label_count,
@@ -253,6 +256,7 @@ static void csv_row(FILE *to, char **labels, unsigned label_count,
            ((double) m->server_resident - (double) m->server_resident_before) /
            1024 / (double) m->connections);
   write_if(to, m->cpu_seconds > 0, m->busiest_thread_cpu / m->cpu_seconds / 1e7);
+  write_if(to, m->stolen_known, m->stolen_percent);
   error_list(s, list, sizeof(list));
   fprintf(to, ",%s\n", list);
 }

@@ -19,6 +19,8 @@ struct measured
   double server_cpu;                            /* ns */
   unsigned server_threads;                      /* the most that were seen */
   uint64_t server_resident, server_resident_before;     /* bytes */
+  bool stolen_known;
+  double stolen_percent;        /* of the machine's CPU time, by other guests */
 };
 
 void report_text(FILE *to, const struct measured *m);

@@ -26,19 +26,41 @@ static bool parse_stat(const char *text, struct server_use *use)
   return true;
 }
 
-bool server_use_read(pid_t pid, struct server_use *use)
+/* The beginning of a file, as a string. */
+static bool read_text(const char *path, char *text, size_t size)
 {
-  char path[64], text[2048];
-  snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
   int fd= open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0)
     return false;
-  ssize_t got= read(fd, text, sizeof(text) - 1);
+  ssize_t got= read(fd, text, size - 1);
   close(fd);
   if (got <= 0)
     return false;
   text[got]= 0;
-  return parse_stat(text, use);
+  return true;
+}
+
+bool server_use_read(pid_t pid, struct server_use *use)
+{
+  char path[64], text[2048];
+  snprintf(path, sizeof(path), "/proc/%ld/stat", (long) pid);
+  return read_text(path, text, sizeof(text)) && parse_stat(text, use);
+}
+
+bool machine_use_read(struct machine_use *use)
+{
+  char text[512];
+  unsigned long long t[8];
+  /* user, nice, system, idle, iowait, irq, softirq, steal */
+  if (!read_text("/proc/stat", text, sizeof(text)) ||
+      sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &t[0], &t[1],
+             &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
+    return false;
+  use->all= 0;
+  for (unsigned i= 0; i < 8; i++)
+    use->all+= t[i];
+  use->stolen= t[7];
+  return true;
 }
 
 pid_t server_pid_of_socket(const char *path)

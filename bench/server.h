@@ -1,4 +1,4 @@
-/* What the server's process uses, read from /proc. */
+/* What the server's process and the machine use, read from /proc. */
 #ifndef TPBENCH_SERVER_H
 #define TPBENCH_SERVER_H
 
@@ -15,6 +15,16 @@ struct server_use
 
 /* False if there is no such process, or it may not be looked at. */
 bool server_use_read(pid_t pid, struct server_use *use);
+/*
+  CPU time of the whole machine since it started, and how much of it the host
+  gave to other guests ("steal"), in ticks. False if it is not told.
+*/
+struct machine_use
+{
+  uint64_t all, stolen;
+};
+bool machine_use_read(struct machine_use *use);
+
 /* The process at the other end of a Unix socket, or 0. */
 pid_t server_pid_of_socket(const char *path);
 

@@ -463,6 +463,8 @@ struct sample
   int64_t client_cpu, busiest_thread_cpu;
   bool server_known;
   struct server_use server;
+  bool machine_known;
+  struct machine_use machine;
 };
 
 static void take_sample(const struct settings *s, struct engine *e,
@@ -474,6 +476,7 @@ static void take_sample(const struct settings *s, struct engine *e,
                   (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * NS_PER_US;
   to->busiest_thread_cpu= engine_busiest_thread_cpu(e);
   to->server_known= s->server_pid && server_use_read(s->server_pid, &to->server);
+  to->machine_known= machine_use_read(&to->machine);
   to->when= now_ns();
 }
 
@@ -606,6 +609,12 @@ static int run(struct settings *s, struct workload *w)
   m.server_threads= most_threads;
   m.server_resident= last.server.resident;
   m.server_resident_before= before.resident;
+  m.stolen_known= first.machine_known && last.machine_known &&
+                  last.machine.all > first.machine.all;
+  if (m.stolen_known)
+    m.stolen_percent= 100.0 * (double) (last.machine.stolen -
+                                        first.machine.stolen) /
+                      (double) (last.machine.all - first.machine.all);
 
   if (engine.message[0])
   {

@@ -13,6 +13,10 @@ step_clean()
     remove "$BUILD/$item"
   done
   remove "$(test_directory)"
+  # The results of benchmarks stay.
+  for item in "$BENCH"/bin-* "$BENCH"/work "$BENCH"/test-* "$BENCH"/base-data*; do
+    remove "$item"
+  done
   # The lock is in there, so file by file.
   for item in "$STATE"/*; do
     case ${item##*/} in
@@ -26,7 +30,8 @@ step_clean()
     remove "$(dirname "$(socket_path "$RUN")")"   # elsewhere, if our path is long
     rm -rf "$BUILD"
   else
-    note "kept: build/fetch (downloads) and build/run (the server's data)"
+    note "kept: build/fetch (downloads), build/run (the server's data)," \
+         "build/bench (results)"
   fi
 }
 
