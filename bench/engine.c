@@ -27,6 +27,9 @@
 #define PACING_STEP (5 * NS_PER_MS)
 #define SLOW_READER_BUFFER 16384
 #define FIRST_DUMP_SERVER_ID 1000000
+#define READS_AT_ONCE 16
+/* Clients without think time begin spread over that time. */
+#define LONGEST_STAGGER (500 * NS_PER_MS)
 #define NO_TIMER UINT32_MAX
 
 /* The call into libmariadb that a connection is in, or begins next. */
@@ -111,6 +114,7 @@ struct event_thread
   struct class_stats *stats;    /* one for each class */
   struct arrivals *arrivals;    /* one for each class */
   int64_t cpu;                  /* read by the main thread */
+  int64_t marked_cpu;           /* the main thread's */
 };
 
 int64_t now_ns(void)
@@ -152,6 +156,7 @@ static void fatal(struct engine *e, bool server_gone, const char *message)
   {
     snprintf(e->message, sizeof(e->message), "%s", message);
     e->server_gone= server_gone;
+    STORE(e->stopped, now_ns());
   }
   pthread_mutex_unlock(&e->lock);
   STORE(e->stop, 1);
@@ -253,11 +258,12 @@ static void record(struct conn *c, struct histogram *h, uint64_t *count,
                    uint64_t *series, int64_t from, int64_t now)
 {
   struct engine *e= c->thread->engine;
-  int64_t begin= LOAD(e->window_begin);
-  if (now < begin)
+  int64_t begin= LOAD(e->window_begin), end= LOAD(e->window_end);
+  /* What begins after the window is only there to end a pass. */
+  if (now < begin || from >= end)
     return;
   histogram_add(h, now > from ? (uint64_t) (now - from) : 0);
-  if (now >= LOAD(e->window_end))
+  if (now >= end)
     return;
   (*count)++;
   uint64_t second= (uint64_t) ((now - begin) / NS_PER_S);
@@ -321,19 +327,19 @@ static void watch(struct conn *c, int fd, bool write)
 static void free_connection(struct conn *c)
 {
   struct class *class= c->class;
+  /*
+    In the middle of a call nothing polite can be said any more, and rows that
+    were not read would be read now, for as long as that takes.
+  */
+  if (c->fd >= 0 && (c->want || c->result))
+    shutdown(c->fd, SHUT_RDWR);
   if (c->result)
   {
-    /* Rows that were not read would be read now, for as long as that takes. */
-    if (c->want || c->op == OP_FETCH)
-      shutdown(c->fd, SHUT_RDWR);
     mysql_free_result(c->result);
     c->result= NULL;
   }
   if (c->mysql)
   {
-    /* In the middle of a call: nothing polite can be said any more. */
-    if (c->want && c->fd >= 0)
-      shutdown(c->fd, SHUT_RDWR);
     mysql_close(c->mysql);
     c->mysql= NULL;
   }
@@ -358,6 +364,7 @@ static void begin_login(struct conn *c)
   const struct class *class= c->class;
   char yes= 1;
   size_t default_stack= 0;
+  unsigned tcp= MYSQL_PROTOCOL_TCP;
   c->mysql= mysql_init(NULL);
   if (!c->mysql)
   {
@@ -368,6 +375,9 @@ static void begin_login(struct conn *c)
   mysql_options(c->mysql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   mysql_options4(c->mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
                  "tpbench");
+  /* Or it would take "localhost" for a Unix socket. */
+  if (!c->thread->engine->options->socket)
+    mysql_options(c->mysql, MYSQL_OPT_PROTOCOL, &tcp);
   if (class->tls)
     mysql_options(c->mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
   if (class->compress)
@@ -660,6 +670,12 @@ static bool connected(struct conn *c)
   const struct class *class= c->class;
   int fd= (int) mysql_get_socket(c->mysql);
   watch(c, fd, false);
+  /*
+    libmariadb's handshake leaves the socket blocking, and its TLS functions,
+    unlike the others, rely on the socket not to be.
+  */
+  if (class->tls)
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   if (class->read_rate > 0)
   {
     /* Or the kernel would read on for it: megabytes, without any delay. */
@@ -1110,8 +1126,14 @@ static void follow_dump(struct conn *c, const unsigned char *bytes, size_t lengt
 static void listen_only(struct conn *c)
 {
   static __thread unsigned char buffer[65536];
-  for (;;)
+  for (unsigned reads= 0;; reads++)
   {
+    /* One that is sent a lot must not keep the others waiting. */
+    if (reads == READS_AT_ONCE)
+    {
+      timer_set(c, now_ns());
+      return;
+    }
     size_t most= c->class->read_rate > 0 ? SLOW_READER_BUFFER : sizeof(buffer);
     ssize_t got= recv(c->fd, buffer, most, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR)
@@ -1205,7 +1227,7 @@ static void timer_event(struct conn *c, int64_t due, int64_t now)
     }
     /* fall through */
   case STAGE_READY:             /* thought enough */
-    if (is_over(c->thread->engine, now))
+    if (is_over(c->thread->engine, due))
       return;
     if (begin_pass(c, due, now))
       drive(c, 0);
@@ -1284,20 +1306,31 @@ static void begin_running(struct event_thread *t)
     t->stats[i].series_statements=
       zeroed(t->engine->series_length, sizeof(uint64_t));
     if (t->arrivals[i].rate > 0)
-      t->arrivals[i].next= start + interval(t, &w->classes[i],
-                                            t->arrivals[i].rate);
+    {
+      int64_t first= interval(t, &w->classes[i], t->arrivals[i].rate);
+      /* Evenly spaced over all threads, not all threads at once. */
+      if (w->classes[i].even_arrivals)
+        first= first * (t->number + 1) / t->engine->options->threads;
+      t->arrivals[i].next= start + first;
+    }
   }
+  int64_t stagger= LOAD(t->engine->window_begin) - start;
+  if (stagger > LONGEST_STAGGER)
+    stagger= LONGEST_STAGGER;
   for (unsigned i= 0; i < t->conn_count; i++)
   {
     struct conn *c= &t->conns[i];
     if (c->class->silent || c->class->idle || c->class->binlog_dump ||
-        (c->stage != STAGE_READY && c->stage != STAGE_CLOSED))
+        c->stage != (c->class->reconnect ? STAGE_CLOSED : STAGE_READY))
       continue;
-    if (c->class->rate == 0 && c->class->think.ns)
+    if (c->class->rate == 0)
     {
-      /* Not all in step: anywhere within the first think time. */
-      timer_set(c, start + random_between(&t->random_state, 0,
-                                          c->class->think.ns));
+      /*
+        Not all in step, or thousands of transactions would begin, and end,
+        in waves: anywhere within the first think time, or the warm-up.
+      */
+      int64_t spread= c->class->think.ns ? c->class->think.ns : stagger;
+      timer_set(c, start + random_between(&t->random_state, 0, spread));
       continue;
     }
     if (next_pass(c, now_ns()))
@@ -1328,13 +1361,16 @@ static int wait_for_events(struct event_thread *t, struct epoll_event *events)
         until= t->arrivals[i].next;
     if (end > now && end < until)
       until= end;
+    end= LOAD(t->engine->drain_end);
+    if (end > now && end < until)
+      until= end;
   }
   int64_t wait= until > now ? until - now : 0;
   if (__atomic_load_n(&has_pwait2, __ATOMIC_RELAXED))
   {
     struct timespec timeout= {wait / NS_PER_S, wait % NS_PER_S};
     int got= epoll_pwait2(t->epoll, events, EVENTS_AT_ONCE, &timeout, NULL);
-    if (got >= 0 || errno != ENOSYS)
+    if (got >= 0 || errno == EINTR)
       return got;
     __atomic_store_n(&has_pwait2, false, __ATOMIC_RELAXED);
   }
@@ -1353,9 +1389,22 @@ static bool thread_is_done(struct event_thread *t, int64_t now)
 }
 
 /*
-  Those still open count with the age that they have reached: their latency is
-  at least that.
+  Those still open leave the age that they have reached: their latency is more
+  than that.
 */
+static void add_open(struct class_stats *s, uint64_t age)
+{
+  histogram_add(&s->open_pass, age);
+  s->unfinished++;
+  if (age > s->oldest_unfinished)
+    s->oldest_unfinished= age;
+}
+
+static uint64_t age_of(int64_t from, int64_t now)
+{
+  return now > from ? (uint64_t) (now - from) : 0;
+}
+
 static void count_unfinished(struct event_thread *t, int64_t now)
 {
   struct engine *e= t->engine;
@@ -1367,28 +1416,18 @@ static void count_unfinished(struct event_thread *t, int64_t now)
     struct conn *c= &t->conns[i];
     if (!c->in_pass || c->pass_start >= end)
       continue;
-    uint64_t age= now > c->pass_start ? (uint64_t) (now - c->pass_start) : 0;
-    histogram_add(&c->stats->pass, age);
-    c->stats->unfinished++;
-    if (age > c->stats->oldest_unfinished)
-      c->stats->oldest_unfinished= age;
-    if (c->op != OP_NONE && c->stage == STAGE_PASS)
-      histogram_add(&c->stats->statement, now > c->statement_start ?
-                    (uint64_t) (now - c->statement_start) : 0);
+    add_open(c->stats, age_of(c->pass_start, now));
+    if (c->op != OP_NONE && c->stage == STAGE_PASS && c->statement_start < end)
+      histogram_add(&c->stats->open_statement, age_of(c->statement_start, now));
   }
   for (unsigned i= 0; i < e->workload->class_count; i++)
   {
     int64_t due;
-    struct class_stats *s= &t->stats[i];
     while (take_from_backlog(&t->arrivals[i], &due))
     {
-      uint64_t age= now > due ? (uint64_t) (now - due) : 0;
-      histogram_add(&s->pass, age);
+      add_open(&t->stats[i], age_of(due, now));
       if (!e->workload->classes[i].reconnect)
-        histogram_add(&s->statement, age);
-      s->unfinished++;
-      if (age > s->oldest_unfinished)
-        s->oldest_unfinished= age;
+        histogram_add(&t->stats[i].open_statement, age_of(due, now));
     }
   }
 }
@@ -1430,6 +1469,7 @@ static void *run_thread(void *argument)
   for (unsigned i= 0; i < t->conn_count; i++)
     free_connection(&t->conns[i]);
   mysql_thread_end();
+  __atomic_add_fetch(&e->threads_done, 1, __ATOMIC_RELEASE);
   return NULL;
 }
 
@@ -1514,6 +1554,7 @@ bool engine_start(struct engine *e, const struct options *options,
   e->options= options;
   e->workload= workload;
   e->start= e->window_begin= e->window_end= e->drain_end= INT64_MAX;
+  e->stopped= INT64_MAX;
   pthread_mutex_init(&e->lock, NULL);
   e->threads= zeroed(options->threads, sizeof(*e->threads));
   for (unsigned i= 0; i < options->threads; i++)
@@ -1579,6 +1620,8 @@ static void merge(struct engine *e, struct class_stats *to,
 {
   histogram_merge(&to->pass, &from->pass);
   histogram_merge(&to->statement, &from->statement);
+  histogram_merge(&to->open_pass, &from->open_pass);
+  histogram_merge(&to->open_statement, &from->open_statement);
   to->passes+= from->passes;
   to->statements+= from->statements;
   to->late+= from->late;
@@ -1642,12 +1685,30 @@ struct class_stats *engine_finish(struct engine *e)
   return merged;
 }
 
-int64_t engine_busiest_thread_cpu(struct engine *e)
+bool engine_done(struct engine *e)
+{
+  return LOAD(e->threads_done) == e->options->threads;
+}
+
+void engine_server_gone(struct engine *e, const char *message)
+{
+  fatal(e, true, message);
+}
+
+void engine_mark_cpu(struct engine *e)
+{
+  for (unsigned i= 0; i < e->options->threads; i++)
+    e->threads[i].marked_cpu=
+      __atomic_load_n(&e->threads[i].cpu, __ATOMIC_RELAXED);
+}
+
+int64_t engine_busiest_cpu(struct engine *e)
 {
   int64_t most= 0;
   for (unsigned i= 0; i < e->options->threads; i++)
   {
-    int64_t cpu= __atomic_load_n(&e->threads[i].cpu, __ATOMIC_RELAXED);
+    struct event_thread *t= &e->threads[i];
+    int64_t cpu= __atomic_load_n(&t->cpu, __ATOMIC_RELAXED) - t->marked_cpu;
     if (cpu > most)
       most= cpu;
   }

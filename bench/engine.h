@@ -34,7 +34,8 @@ struct error_count { unsigned code; uint64_t count; };
 /* What one class showed: one for each thread, merged at the end. */
 struct class_stats
 {
-  struct histogram pass, statement;
+  struct histogram pass, statement;     /* latencies of those that ended */
+  struct histogram open_pass, open_statement;   /* ages of those that did not */
   uint64_t passes, statements;          /* that ended within the window */
   uint64_t late;                        /* ended after it, while draining */
   uint64_t unfinished;                  /* never ended */
@@ -66,6 +67,8 @@ struct engine
 
   uint64_t connected;                   /* of all classes, before the start */
   int stop;                             /* something fatal, or told to */
+  int64_t stopped;                      /* when that was; INT64_MAX: never */
+  unsigned threads_done;
 
   pthread_mutex_t lock;                 /* for message and server_gone */
   char message[512];                    /* of the first fatal error */
@@ -83,8 +86,13 @@ void engine_run(struct engine *e, int64_t warmup, int64_t window, int64_t drain)
 void engine_stop(struct engine *e);
 /* Waits for the threads, merges their statistics, one element a class. */
 struct class_stats *engine_finish(struct engine *e);
-/* CPU time of the busiest event thread since it started, ns. */
-int64_t engine_busiest_thread_cpu(struct engine *e);
+/* Whether all threads have ended their drain. */
+bool engine_done(struct engine *e);
+/* Ends the run because the server is gone. */
+void engine_server_gone(struct engine *e, const char *message);
+/* CPU time of the event thread that used most since the mark was set, ns. */
+void engine_mark_cpu(struct engine *e);
+int64_t engine_busiest_cpu(struct engine *e);
 /* Sums for the progress line. */
 void engine_progress(struct engine *e, unsigned class, uint64_t *passes,
                      uint64_t *errors);

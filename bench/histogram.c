@@ -1,6 +1,7 @@
 #include "histogram.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 void histogram_reset(struct histogram *h)
@@ -88,6 +89,37 @@ uint64_t histogram_percentile(const struct histogram *h, double percent)
     return value > h->max ? h->max : value;
   }
   return h->max;
+}
+
+uint64_t histogram_percentile_open(const struct histogram *h,
+                                   const struct histogram *open, double percent,
+                                   double *known_percent)
+{
+  uint64_t left= h->count + open->count;
+  uint64_t max= h->count ? h->max : 0, result= 0;
+  double longer= 1;             /* the share that takes longer than this bucket */
+  bool found= false;
+  if (open->count && open->max > max)
+    max= open->max;
+  if (open->count == 0)
+  {
+    *known_percent= 100;
+    return histogram_percentile(h, percent);
+  }
+  for (unsigned i= 0; i < HISTOGRAM_BUCKETS && left; i++)
+  {
+    if (h->buckets[i])
+      longer*= 1 - (double) h->buckets[i] / (double) left;
+    left-= h->buckets[i] + open->buckets[i];
+    if (!found && h->buckets[i] && (1 - longer) * 100 >= percent - 1e-9)
+    {
+      uint64_t low= histogram_lowest(i), high= histogram_highest(i);
+      result= low + (high - low) / 2;
+      found= true;
+    }
+  }
+  *known_percent= (1 - longer) * 100;
+  return found && result < max ? result : max;
 }
 
 double histogram_mean(const struct histogram *h)

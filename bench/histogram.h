@@ -36,6 +36,17 @@ void histogram_merge(struct histogram *to, const struct histogram *from);
 uint64_t histogram_percentile(const struct histogram *h, double percent);
 double histogram_mean(const struct histogram *h);
 
+/*
+  The same when some requests never ended: `open` holds the ages that they had
+  reached, so that each is known to be longer than that. This is the
+  Kaplan-Meier estimate: at each value, the share of those still open then that
+  ended there. Where too few ended to tell, the result is the largest value that
+  was seen, and *known_percent (up to where it can be told) is below `percent`.
+*/
+uint64_t histogram_percentile_open(const struct histogram *h,
+                                   const struct histogram *open, double percent,
+                                   double *known_percent);
+
 /* Where a value goes, and which values a bucket holds (both ends included). */
 unsigned histogram_bucket(uint64_t value);
 uint64_t histogram_lowest(unsigned bucket);

@@ -28,8 +28,9 @@ static void totals(const struct measured *m, uint64_t *passes,
   *passes= *statements= 0;
   for (unsigned i= 0; i < m->workload->class_count; i++)
   {
-    if (!m->workload->classes[i].statement_count)
-      continue;                 /* a binlog dump's events are no passes */
+    /* A binlog dump's events are no passes. */
+    if (!m->workload->classes[i].statement_count || m->workload->classes[i].aside)
+      continue;
     *passes+= m->stats[i].passes;
     *statements+= m->stats[i].statements;
   }
@@ -66,17 +67,30 @@ static void error_list(const struct class_stats *s, char *to, size_t size)
 
 /* --- text ------------------------------------------------------------------ */
 
+/* The longest that was seen, ended or not. */
+static uint64_t longest(const struct histogram *h, const struct histogram *open)
+{
+  uint64_t max= h->count ? h->max : 0;
+  return open->count && open->max > max ? open->max : max;
+}
+
 static void latency_line(FILE *to, const char *name, double rate,
-                         const struct histogram *h)
+                         const struct histogram *h, const struct histogram *open)
 {
   char text[32];
+  double known;
   fprintf(to, "%-22s %10s", name, format_amount(rate, text, sizeof(text)));
   for (unsigned i= 0; i < PERCENTS; i++)
-    fprintf(to, " %8s", h->count ?
-            format_duration((double) histogram_percentile(h, percents[i]), text,
-                            sizeof(text)) : "-");
-  fprintf(to, " %8s\n", h->count ?
-          format_duration((double) h->max, text, sizeof(text)) : "-");
+  {
+    uint64_t value= histogram_percentile_open(h, open, percents[i], &known);
+    const char *shown= h->count + open->count
+      ? format_duration((double) value, text, sizeof(text)) : "-";
+    /* Beyond what is known the real value is larger. */
+    fprintf(to, " %s%*s", known < percents[i] ? ">" : "",
+            known < percents[i] ? 7 : 8, shown);
+  }
+  fprintf(to, " %8s\n", h->count + open->count ?
+          format_duration((double) longest(h, open), text, sizeof(text)) : "-");
 }
 
 static void class_lines(FILE *to, const struct measured *m, unsigned i)
@@ -88,10 +102,10 @@ static void class_lines(FILE *to, const struct measured *m, unsigned i)
   if (c->silent || c->idle)
     fprintf(to, "%-22s %10s\n", name, c->silent ? "silent" : "idle");
   else
-    latency_line(to, name, per_second(m, s->passes), &s->pass);
+    latency_line(to, name, per_second(m, s->passes), &s->pass, &s->open_pass);
   if (c->statement_count > 1)
     latency_line(to, "  its statements", per_second(m, s->statements),
-                 &s->statement);
+                 &s->statement, &s->open_statement);
   if (s->unfinished)
     fprintf(to, "  %" PRIu64 " unfinished, the oldest after %s\n",
             s->unfinished, format_duration((double) s->oldest_unfinished, text,
@@ -104,7 +118,8 @@ static void class_lines(FILE *to, const struct measured *m, unsigned i)
             s->closed_by_server);
   error_list(s, list, sizeof(list));
   if (*list)
-    fprintf(to, "  errors (code:count): %s\n", list);
+    fprintf(to, "  errors (code:count): %s; passes that failed: %" PRIu64 "\n",
+            list, s->failed_passes);
 }
 
 void report_text(FILE *to, const struct measured *m)
@@ -134,7 +149,7 @@ void report_text(FILE *to, const struct measured *m)
     ? m->busiest_thread_cpu / m->cpu_seconds / 1e7 : 0;
   fprintf(to, "its busiest thread used %.0f %% of one core%s\n", busy,
           busy > 90 ? ": this generator may be the limit, try --threads" : "");
-  if (m->stolen_known && m->stolen_percent >= 1)
+  if (m->machine_known && m->stolen_percent >= 1)
     fprintf(to, "machine: other guests of its host took %.0f %% of its CPU time\n",
             m->stolen_percent);
 }
@@ -179,17 +194,24 @@ static void write_field(FILE *to, const char *text)
   fputc('"', to);
 }
 
-static void histogram_fields(FILE *to, const struct histogram *h)
+static void histogram_fields(FILE *to, const struct histogram *h,
+                             const struct histogram *open)
 {
-  if (!h->count)
+  double known;
+  if (!h->count && !open->count)
   {
-    fputs(",,,,,,,", to);
+    fputs(",,,,,,,,", to);
     return;
   }
-  fprintf(to, ",%.1f", histogram_mean(h) / 1e3);
+  /* The mean of those that ended: of the others there is none. */
+  if (h->count)
+    fprintf(to, ",%.1f", histogram_mean(h) / 1e3);
+  else
+    fputc(',', to);
   for (unsigned i= 0; i < PERCENTS; i++)
-    fprintf(to, ",%.1f", (double) histogram_percentile(h, percents[i]) / 1e3);
-  fprintf(to, ",%.1f", (double) h->max / 1e3);
+    fprintf(to, ",%.1f", (double) histogram_percentile_open(h, open, percents[i],
+                                                            &known) / 1e3);
+  fprintf(to, ",%.1f,%.4f", (double) longest(h, open) / 1e3, known);
 }
 
 static void write_if(FILE *to, bool known, double value)
@@ -206,6 +228,7 @@ static void histogram_names(FILE *to, const char *what)
   {"mean", "p50", "p90", "p99", "p999", "p9999", "max"};
   for (unsigned i= 0; i < sizeof(names) / sizeof(*names); i++)
     fprintf(to, ",%s_%s_us", what, names[i]);
+  fprintf(to, ",%s_known_percent", what);
 }
 
 static void csv_names(FILE *to, char **labels, unsigned label_count)
@@ -216,11 +239,11 @@ static void csv_names(FILE *to, char **labels, unsigned label_count)
         "statements_per_s", to);
   histogram_names(to, "pass");
   histogram_names(to, "statement");
-  fputs(",unfinished,oldest_unfinished_us,errors,bytes_per_s,closed_by_server,"
+  fputs(",unfinished,oldest_unfinished_us,failed_passes,errors,bytes_per_s,closed_by_server,"
         "client_cpu_us_per_statement,server_cpu_us_per_statement,"
         "server_cpu_us_per_pass,server_cpu_percent,server_threads,"
         "server_rss_kb,server_rss_kb_per_connection,loop_busy_percent,"
-        "stolen_percent,errors_by_code\n", to);
+        "machine_idle_percent,stolen_percent,errors_by_code\n", to);
 }
 
 static void csv_row(FILE *to, char **labels, unsigned label_count,
@@ -240,10 +263,11 @@ static void csv_row(FILE *to, char **labels, unsigned label_count,
   fprintf(to, "%s,%" PRIu64 ",%.3f,%" PRIu64 ",%" PRIu64 ",%.2f,%.2f", c->name,
           c->connections, m->seconds, s->passes, s->statements,
           per_second(m, s->passes), per_second(m, s->statements));
-  histogram_fields(to, &s->pass);
-  histogram_fields(to, &s->statement);
-  fprintf(to, ",%" PRIu64 ",%.1f,%" PRIu64 ",%.0f,%" PRIu64, s->unfinished,
-          (double) s->oldest_unfinished / 1e3, error_total(s),
+  histogram_fields(to, &s->pass, &s->open_pass);
+  histogram_fields(to, &s->statement, &s->open_statement);
+  fprintf(to, ",%" PRIu64 ",%.1f,%" PRIu64 ",%" PRIu64 ",%.0f,%" PRIu64,
+          s->unfinished, (double) s->oldest_unfinished / 1e3, s->failed_passes,
+          error_total(s),
           per_second(m, s->bytes), s->closed_by_server);
   write_if(to, statements, each(m, m->client_cpu, statements) / 1e3);
   write_if(to, known && statements, each(m, m->server_cpu, statements) / 1e3);
@@ -253,10 +277,12 @@ static void csv_row(FILE *to, char **labels, unsigned label_count,
   write_if(to, known, m->server_threads);
   write_if(to, known, (double) m->server_resident / 1024);
   write_if(to, known && m->connections,
-           ((double) m->server_resident - (double) m->server_resident_before) /
+           ((double) m->server_resident_connected -
+            (double) m->server_resident_before) /
            1024 / (double) m->connections);
   write_if(to, m->cpu_seconds > 0, m->busiest_thread_cpu / m->cpu_seconds / 1e7);
-  write_if(to, m->stolen_known, m->stolen_percent);
+  write_if(to, m->machine_known, m->idle_percent);
+  write_if(to, m->machine_known, m->stolen_percent);
   error_list(s, list, sizeof(list));
   fprintf(to, ",%s\n", list);
 }

@@ -19,8 +19,9 @@ struct measured
   double server_cpu;                            /* ns */
   unsigned server_threads;                      /* the most that were seen */
   uint64_t server_resident, server_resident_before;     /* bytes */
-  bool stolen_known;
-  double stolen_percent;        /* of the machine's CPU time, by other guests */
+  uint64_t server_resident_connected;   /* when all were, before the start */
+  bool machine_known;
+  double idle_percent, stolen_percent;  /* of the machine's CPU time */
 };
 
 void report_text(FILE *to, const struct measured *m);

@@ -444,8 +444,9 @@ sub run_blocks {
     my ($run) = @_;
     my $fact   = $run->{fact};
     my @blocks = (['title', 'Benchmark results']);
-    push @blocks, ['item', "$_: $fact->{$_}"]
-        for grep { length($fact->{$_} // '') } qw(mode started commit cpu cores memory kernel rounds);
+    push @blocks, ['item', s/_/ /gr . ": $fact->{$_}"]
+        for grep { length($fact->{$_} // '') }
+        qw(mode started took commit cpu cores memory kernel rounds stolen_cpu_time common_options);
     push @blocks, [
         'facts',
         ['configuration', 'title', 'version', 'options'],

@@ -59,6 +59,7 @@ bool machine_use_read(struct machine_use *use)
   use->all= 0;
   for (unsigned i= 0; i < 8; i++)
     use->all+= t[i];
+  use->idle= t[3] + t[4];
   use->stolen= t[7];
   return true;
 }

@@ -16,12 +16,13 @@ struct server_use
 /* False if there is no such process, or it may not be looked at. */
 bool server_use_read(pid_t pid, struct server_use *use);
 /*
-  CPU time of the whole machine since it started, and how much of it the host
-  gave to other guests ("steal"), in ticks. False if it is not told.
+  CPU time of the whole machine since it started, in ticks: how much of it was
+  idle, and how much the host gave to other guests ("steal"). False if it is
+  not told.
 */
 struct machine_use
 {
-  uint64_t all, stolen;
+  uint64_t all, idle, stolen;
 };
 bool machine_use_read(struct machine_use *use);
 

@@ -35,8 +35,9 @@ enum exit_status
   EXIT_INTERRUPTED= 130
 };
 
-/* Descriptors that we need besides those of the connections. */
-#define SPARE_FILES 32
+/* Descriptors that we need besides those of connections and threads. */
+#define SPARE_FILES 24
+#define FILES_OF_A_THREAD 2
 #define SAMPLE_INTERVAL (250 * NS_PER_MS)
 #define PROGRESS_INTERVAL NS_PER_S
 #define MAX_LABELS 16
@@ -284,10 +285,10 @@ static uint64_t lasting_connections(const struct workload *w)
   return sum;
 }
 
-static void allow_open_files(uint64_t connections)
+static void allow_open_files(uint64_t connections, unsigned threads)
 {
   struct rlimit limit;
-  uint64_t needed= connections + SPARE_FILES;
+  uint64_t needed= connections + SPARE_FILES + threads * FILES_OF_A_THREAD;
   if (getrlimit(RLIMIT_NOFILE, &limit))
     die(EXIT_FAILED, "getrlimit: %s", strerror(errno));
   if (limit.rlim_cur < needed && limit.rlim_max > limit.rlim_cur)
@@ -371,7 +372,9 @@ static void wait_until_quiet(const struct settings *s)
       die(EXIT_FAILED, "--wait-quiet: %s", mysql_error(mysql));
     if (count == 0)
       break;
-    if (now_ns() >= deadline || interrupted)
+    if (interrupted)
+      die(EXIT_INTERRUPTED, "interrupted; nothing was measured");
+    if (now_ns() >= deadline)
       die(EXIT_FAILED, "--wait-quiet: %ld other clients are still connected",
           count);
     sleep_until(now_ns() + 20 * NS_PER_MS);
@@ -402,8 +405,7 @@ static void show_progress(const struct settings *s, struct engine *e,
   char line[512], amount[32];
   int64_t begin= e->window_begin, end= e->window_end;
   size_t used= (size_t) snprintf(line, sizeof(line), "[%s %.0f/%.0f s]",
-                                 now < begin ? "warm-up" :
-                                 now < end ? "measuring" : "draining",
+                                 now < begin ? "warm-up" : "measuring",
                                  (double) (now - e->start) / 1e9,
                                  (double) (end - e->start) / 1e9);
   for (unsigned i= 0; i < e->workload->class_count; i++)
@@ -474,7 +476,7 @@ static void take_sample(const struct settings *s, struct engine *e,
   getrusage(RUSAGE_SELF, &use);
   to->client_cpu= (use.ru_utime.tv_sec + use.ru_stime.tv_sec) * NS_PER_S +
                   (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * NS_PER_US;
-  to->busiest_thread_cpu= engine_busiest_thread_cpu(e);
+  to->busiest_thread_cpu= engine_busiest_cpu(e);
   to->server_known= s->server_pid && server_use_read(s->server_pid, &to->server);
   to->machine_known= machine_use_read(&to->machine);
   to->when= now_ns();
@@ -495,6 +497,7 @@ static void watch_window(const struct settings *s, struct engine *e,
     int64_t now= now_ns(), next= now + SAMPLE_INTERVAL;
     if (!in_window && now >= e->window_begin)
     {
+      engine_mark_cpu(e);
       take_sample(s, e, first);
       *last= *first;
       in_window= true;
@@ -504,6 +507,8 @@ static void watch_window(const struct settings *s, struct engine *e,
       take_sample(s, e, last);
       if (last->server_known && last->server.threads > *most_threads)
         *most_threads= last->server.threads;
+      if (first->server_known && !last->server_known)
+        engine_server_gone(e, "the server is gone: its process has ended");
     }
     if (now >= e->window_end || interrupted ||
         __atomic_load_n(&e->stop, __ATOMIC_ACQUIRE))
@@ -520,6 +525,49 @@ static void watch_window(const struct settings *s, struct engine *e,
     sleep_until(next);
   }
   free(before);
+}
+
+/* What is still open is waited for by the event threads; Ctrl-C ends that. */
+static void wait_for_drain(const struct settings *s, struct engine *e)
+{
+  int64_t shown= 0;
+  while (!engine_done(e))
+  {
+    int64_t now= now_ns();
+    if (interrupted)
+    {
+      engine_stop(e);
+      return;
+    }
+    if (now - shown >= PROGRESS_INTERVAL)
+    {
+      progress(s, shown ? "[draining] waiting for what is still open" : "", false);
+      shown= now;
+    }
+    sleep_until(now + 5 * NS_PER_MS);
+  }
+}
+
+/*
+  Clients that only listen notice that their connection ends, not why. Nobody
+  listening is an answer.
+*/
+static bool server_is_gone(const struct engine *e, const struct measured *m,
+                           const struct workload *w)
+{
+  uint64_t closed= 0;
+  for (unsigned i= 0; i < w->class_count; i++)
+    closed+= m->stats[i].closed_by_server;
+  if (!closed)
+    return false;
+  int fd= socket(e->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return false;
+  bool gone= connect(fd, (const struct sockaddr *) &e->address,
+                     e->address_length) &&
+             (errno == ECONNREFUSED || errno == ENOENT);
+  close(fd);
+  return gone;
 }
 
 static bool write_files(const struct settings *s, const struct measured *m)
@@ -556,7 +604,7 @@ static bool some_class_only_failed(const struct measured *m)
 static int run(struct settings *s, struct workload *w)
 {
   static struct engine engine;
-  struct server_use before= {0};
+  struct server_use before= {0}, connected= {0};
   struct sample first= {0}, last= {0};
   struct measured m= {0};
   unsigned most_threads= 0;
@@ -583,38 +631,52 @@ static int run(struct settings *s, struct workload *w)
       die(EXIT_INTERRUPTED, "interrupted while connecting; nothing was measured");
     die(EXIT_FAILED, "%s", engine.message);
   }
+  if (s->server_pid)
+    server_use_read(s->server_pid, &connected);
   engine_run(&engine, s->warmup, s->window, s->drain);
   watch_window(s, &engine, &first, &last, &most_threads);
   int64_t ended= now_ns();
-  if (interrupted)
-    engine_stop(&engine);
+  wait_for_drain(s, &engine);
   m.stats= engine_finish(&engine);
   progress(s, "", true);
+  if (!engine.message[0] && !interrupted && server_is_gone(&engine, &m, w))
+  {
+    strcpy(engine.message, "the server is gone: it closed connections, and "
+           "nobody listens there any more");
+    engine.server_gone= true;
+  }
 
   if (ended > engine.window_end)
     ended= engine.window_end;
+  if (ended > engine.stopped)
+    ended= engine.stopped;
   m.workload= w;
   m.seconds= ended > engine.window_begin
     ? (double) (ended - engine.window_begin) / 1e9 : 0;
-  m.series_length= (unsigned) (m.seconds + 0.999);
+  /* Whole seconds: a part of one would look like a dip. */
+  m.series_length= (unsigned) (m.seconds + 0.001);
   if (m.series_length > engine.series_length)
     m.series_length= engine.series_length;
   m.connections= lasting_connections(w);
   m.cpu_seconds= (double) (last.when - first.when) / 1e9;
   m.client_cpu= (double) (last.client_cpu - first.client_cpu);
-  m.busiest_thread_cpu= (double) (last.busiest_thread_cpu -
-                                  first.busiest_thread_cpu);
+  m.busiest_thread_cpu= (double) last.busiest_thread_cpu;
   m.server_known= first.server_known && last.server_known;
   m.server_cpu= (double) (last.server.cpu - first.server.cpu);
   m.server_threads= most_threads;
   m.server_resident= last.server.resident;
   m.server_resident_before= before.resident;
-  m.stolen_known= first.machine_known && last.machine_known &&
-                  last.machine.all > first.machine.all;
-  if (m.stolen_known)
+  m.server_resident_connected= connected.resident;
+  m.machine_known= first.machine_known && last.machine_known &&
+                   last.machine.all > first.machine.all;
+  if (m.machine_known)
+  {
+    double all= (double) (last.machine.all - first.machine.all);
+    m.idle_percent= 100.0 * (double) (last.machine.idle - first.machine.idle) /
+                    all;
     m.stolen_percent= 100.0 * (double) (last.machine.stolen -
-                                        first.machine.stolen) /
-                      (double) (last.machine.all - first.machine.all);
+                                        first.machine.stolen) / all;
+  }
 
   if (engine.message[0])
   {
@@ -669,7 +731,7 @@ int main(int argc, char **argv)
   default_time(&workload, "drain", "2s", &s.drain);
   if (s.window == 0)
     die(EXIT_USAGE, "--seconds: the window has no length");
-  allow_open_files(all_connections(&workload));
+  allow_open_files(all_connections(&workload), s.options.threads);
   if (s.check_only)
     return EXIT_WELL;
 

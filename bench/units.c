@@ -79,7 +79,8 @@ bool parse_rate(const char *text, double *per_second)
 {
   static const struct unit units[]= {{"/s", 1}, {"/min", 1.0 / 60}, {NULL, 0}};
   double value;
-  if (!parse_with_units(text, units, &value) || value <= 0)
+  /* No machine does more than ten millions. */
+  if (!parse_with_units(text, units, &value) || value <= 0 || value > 1e7)
     return false;
   *per_second= value;
   return true;

@@ -219,6 +219,7 @@ static bool *yes_no_key(struct class *c, const char *key)
   struct { const char *key; bool *to; } known[]=
   {
     {"may_be_empty", &c->may_be_empty}, {"background", &c->background},
+    {"aside", &c->aside},
     {"tls", &c->tls}, {"compress", &c->compress}, {"reconnect", &c->reconnect},
     {"silent", &c->silent}, {"idle", &c->idle}, {"binlog_dump", &c->binlog_dump}
   };
@@ -467,11 +468,10 @@ bool workload_select(struct workload *w, char **names, unsigned count)
 
 const char *workload_head(const struct workload *w, const char *key)
 {
-  const char *value= NULL;
   for (unsigned i= 0; i < w->head_count; i++)
     if (!strcmp(w->head[i].key, key))
-      value= w->head[i].value;
-  return value;
+      return w->head[i].value;
+  return NULL;
 }
 
 /* NULL, or what is contradictory in a class. */
@@ -487,8 +487,11 @@ static const char *contradiction(const struct class *c)
            "rate, reconnect or protocol";
   if (!mute && !c->statement_count)
     return "has no statement";
-  if (c->silent && (c->init_count || c->tls || c->compress))
-    return "is silent, so it cannot have init, tls or compress";
+  if (c->silent && (c->init_count || c->tls || c->compress || c->port))
+    return "is silent, so it cannot have init, tls, compress or port";
+  if (c->tls && c->reconnect)
+    return "has both tls and reconnect: libmariadb waits for each handshake, "
+           "so that their latency would not be that of concurrent clients";
   if (c->binlog_dump && (c->tls || c->compress))
     return "is a binlog dump, which is read without tls and compress here";
   if (c->read_rate > 0 && c->prepared)

@@ -26,6 +26,7 @@ struct class
   uint64_t connections;
   bool may_be_empty;            /* 0 connections are no mistake */
   bool background;              /* is not waited for at the end */
+  bool aside;                   /* not counted in the CPU time per statement */
 
   /* What a connection does: passes through its statements. */
   struct template **statements;
@@ -76,7 +77,7 @@ bool workload_read(struct workload *w, const char *path);
 bool workload_parse(struct workload *w, const char *name, const char *text);
 /* Keeps only the named classes. */
 bool workload_select(struct workload *w, char **names, unsigned count);
-/* The last value of a key of the head, or NULL. */
+/* The first value of a key of the heads, or NULL. */
 const char *workload_head(const struct workload *w, const char *key);
 /* Whether the whole makes sense: to be called when everything was read. */
 bool workload_check(struct workload *w);

@@ -12,11 +12,11 @@ BENCH_BASELINE=stock-pool
 ALL_SCENARIOS="curve-read curve-write hot-row long-beside-short skew
   wan-transactions idle-in-transaction login-storm silent-clients idle-10k
   slow-readers binlog-dumps probe"
-BENCH_ROUNDS=5 BENCH_QUICK_ROUNDS=3
-# On a shared host: a measurement during which other guests took more of the CPU
-# time than this (in %) is repeated, so often at most. With --quick only so many
-# seconds are spent on that.
-STOLEN_LIMIT=5 STOLEN_REPEATS=2 QUICK_REPEAT_SECONDS=75
+DEFAULT_ROUNDS=5
+# On a shared host: a measurement that wanted all of the CPU, but of whose time
+# other guests took more than this (in %), is repeated, so often at most. With
+# --quick only so many seconds are spent on that.
+STOLEN_LIMIT=8 STOLEN_REPEATS=2 QUICK_REPEAT_SECONDS=60
 
 # --- what is asked for: called before anything is built ----------------------
 
@@ -102,7 +102,7 @@ step_bench()
   flavour=$(bench_flavours | tail -n 1)
   build_tpbench "$(config_flavour "${CONFIG_NAMES[0]}")"
   bench_check_scenarios
-  need_space 3000 "the benchmark's data"
+  need_space 4000 "the benchmark's data"
   bench_work "$BENCH/work"
   RUN_DIR=$BENCH/$(date -u +%Y%m%d-%H%M%S)
   mkdir -p "$RUN_DIR"/{hist,series,log}
@@ -137,7 +137,7 @@ bench_ended()
 
 bench_clean()
 {
-  stop_bench_server
+  stop_bench_servers
   rm -rf "$WORK"
 }
 
@@ -166,14 +166,12 @@ head_of()
   printf '%s\n' "$value"
 }
 
+# rounds_of SCENARIO PLACE
 rounds_of()
 {
   local rounds=$ROUNDS
-  [ -n "$rounds" ] || rounds=$(head_of "$1" rounds)
-  if [ -z "$rounds" ]; then
-    if [ "$QUICK" = yes ]; then rounds=$BENCH_QUICK_ROUNDS; else rounds=$BENCH_ROUNDS; fi
-  fi
-  echo "$rounds"
+  [ -n "$rounds" ] || rounds=$(at_place "$1" rounds "$2")
+  echo "${rounds:-$DEFAULT_ROUNDS}"
 }
 
 # The scenario's classes, and the probe that runs beside each.
@@ -199,10 +197,12 @@ bench_check_scenarios()
 
 count_measurements()
 {
-  local scenario points total=0
+  local scenario points place total=0
   for scenario in "${BENCH_SCENARIOS[@]}"; do
-    points=$(head_of "$scenario" points | wc -w)
-    total=$((total + points * $(rounds_of "$scenario") * ${#CONFIG_NAMES[@]}))
+    read -r -a points <<< "$(head_of "$scenario" points)"
+    for place in "${!points[@]}"; do
+      total=$((total + $(rounds_of "$scenario" "$place") * ${#CONFIG_NAMES[@]}))
+    done
   done
   echo $total
 }
@@ -215,6 +215,9 @@ raise_open_files()
 
 # --- servers -----------------------------------------------------------------
 
+# Of each server that was started, by name: process, port, socket.
+declare -A SERVER_PID=() SERVER_PORT=() SERVER_SOCKET=()
+
 # The data that every server starts with a copy of, made once.
 bench_data()
 {
@@ -225,39 +228,44 @@ bench_data()
   rm -rf "$BASE_DATA" "$BASE_DATA.stamp" "$BASE_DATA.new"
   make_data_directory "$BASE_DATA"
   note "loading the benchmark's tables"
-  printf '[mariadbd]\nskip_networking\n' > "$WORK/load.cnf"
-  start_bench_server "$1" "$BASE_DATA" "$WORK/load.cnf" "$LOGS/bench-load.log"
-  "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" < "$ROOT/bench/data.sql" ||
+  mkdir -p "$WORK/load"
+  printf '[mariadbd]\nskip_networking\n' > "$WORK/load/my.cnf"
+  start_bench_server load "$1" "$BASE_DATA" "$LOGS/bench-load.log"
+  "$dir/client/mariadb" --no-defaults --socket="${SERVER_SOCKET[load]}" < "$ROOT/bench/data.sql" ||
     die "the benchmark's tables could not be loaded"
   # Cleanly, so that no server that gets a copy begins with a recovery.
-  stop_bench_server TERM
+  stop_bench_server load TERM
   echo "$stamp" > "$BASE_DATA.stamp"
 }
 
-# start_bench_server FLAVOUR DATA OPTION_FILE LOG
-BENCH_SERVER=''
+copy_data()
+{
+  cp -a --reflink=auto --sparse=always "$BASE_DATA" "$1" ||
+    die "the benchmark's data could not be copied to $(in_root "$1")"
+}
+
+# start_bench_server NAME FLAVOUR DATA LOG, with the options in WORK/NAME/my.cnf
 start_bench_server()
 {
-  local dir=$BUILD/$1 data=$2 options=$3 log=$4 waited=$SECONDS port
-  BENCH_SOCKET=$(socket_path "$WORK")
+  local dir=$BUILD/$2 work=$WORK/$1 log=$4 waited=$SECONDS port socket
+  socket=$(socket_path "$work")
   choose_port "$BENCH_PORT" > /dev/null
-  BENCH_SERVER_PORT=$port
-  rm -f "$BENCH_SOCKET"
-  [ -d "$WORK/plugins-$1" ] || link_plugins "$WORK/plugins-$1"
-  "$dir/sql/mariadbd" --defaults-file="$options" --user="$(id -un)" \
-    --basedir="$dir" --datadir="$data" --plugin-dir="$WORK/plugins-$1" \
+  rm -f "$socket"
+  [ -d "$WORK/plugins-$2" ] || link_plugins "$WORK/plugins-$2"
+  "$dir/sql/mariadbd" --defaults-file="$work/my.cnf" --user="$(id -un)" \
+    --basedir="$dir" --datadir="$3" --plugin-dir="$WORK/plugins-$2" \
     --lc-messages-dir="$dir/sql/share" \
     --character-sets-dir="$dir/source/sql/share/charsets" \
-    --port="$port" --socket="$BENCH_SOCKET" --pid-file="$WORK/mariadbd.pid" \
+    --port="$port" --socket="$socket" --pid-file="$work/mariadbd.pid" \
     < /dev/null >> "$log" 2>&1 9>&- &
-  BENCH_SERVER=$!
+  SERVER_PID[$1]=$! SERVER_PORT[$1]=$port SERVER_SOCKET[$1]=$socket
   # Or bash would say that it was killed.
-  disown "$BENCH_SERVER"
-  until "$dir/client/mariadb" --no-defaults --socket="$BENCH_SOCKET" -N -B \
-          -e 'select version()' > "$WORK/version" 2> /dev/null; do
-    if ! kill -0 "$BENCH_SERVER" 2>/dev/null; then
+  disown "${SERVER_PID[$1]}"
+  until "$dir/client/mariadb" --no-defaults --socket="$socket" -N -B \
+          -e 'select version()' > "$work/version" 2> /dev/null; do
+    if ! kill -0 "${SERVER_PID[$1]}" 2>/dev/null; then
       tail -n 25 "$log" >&2
-      BENCH_SERVER=''
+      unset "SERVER_PID[$1]"
       die "the server did not start; its log is $(in_root "$log")"
     fi
     [ $((SECONDS - waited)) -lt 120 ] || die "the server does not answer; its log" \
@@ -266,87 +274,101 @@ start_bench_server()
   done
 }
 
-# Its data are thrown away, so that nothing has to be saved: KILL by default.
+# stop_bench_server NAME [SIGNAL]: its data are thrown away, so that nothing has
+# to be saved: KILL by default.
 stop_bench_server()
 {
-  [ -n "$BENCH_SERVER" ] || return 0
-  kill -"${1:-KILL}" "$BENCH_SERVER" 2>/dev/null || true
-  while kill -0 "$BENCH_SERVER" 2>/dev/null; do sleep 0.05; done
-  BENCH_SERVER=''
+  local pid=${SERVER_PID[$1]-}
+  [ -n "$pid" ] || return 0
+  kill -"${2:-KILL}" "$pid" 2>/dev/null || true
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+  unset "SERVER_PID[$1]"
 }
 
-# A server of configuration $1 for scenario $2 on a fresh copy of the data.
+stop_bench_servers()
+{
+  local name
+  for name in "${!SERVER_PID[@]}"; do stop_bench_server "$name"; done
+}
+
+# A server of configuration $1 for scenario $2 on a fresh copy of the data. It
+# is left stopped: only the one that is measured may run.
 start_configuration()
 {
-  local options=$WORK/$1.cnf
-  stop_bench_server
-  rm -rf "$WORK/data"
-  cp -a --reflink=auto --sparse=always "$BASE_DATA" "$WORK/data"
+  stop_bench_server "$1"
+  rm -rf "${WORK:?}/$1"
+  mkdir "$WORK/$1"
+  copy_data "$WORK/$1/data"
   { cat "$ROOT/bench/common.cnf"
     "$TPBENCH" --head=server_option "$(scenario_file "$2")"
-    cat "${CONFIG_FILE[$1]}"; } > "$options"
-  start_bench_server "$(config_flavour "$1")" "$WORK/data" "$options" \
+    cat "${CONFIG_FILE[$1]}"; } > "$WORK/$1/my.cnf"
+  start_bench_server "$1" "$(config_flavour "$1")" "$WORK/$1/data" \
     "$RUN_DIR/log/$2,$1.log"
   grep -q "^config.$1.version=" "$RUN_DIR/run.txt" ||
-    echo "config.$1.version=$(cat "$WORK/version")" >> "$RUN_DIR/run.txt"
+    echo "config.$1.version=$(cat "$WORK/$1/version")" >> "$RUN_DIR/run.txt"
+  kill -STOP "${SERVER_PID[$1]}"
 }
 
 # --- measuring ---------------------------------------------------------------
 
+# All configurations' servers are there at once, but only one at a time runs, so
+# that a round is short and its measurements are close together in time.
 bench_scenario()
 {
-  local scenario=$1 rounds round config points place restart i n=${#CONFIG_NAMES[@]}
-  rounds=$(rounds_of "$scenario")
+  local scenario=$1 config points place restart
   restart=$(head_of "$scenario" restart)
   read -r -a points <<< "$(head_of "$scenario" points)"
   say "$scenario: $("$TPBENCH" --head=title "$(scenario_file "$scenario")")"
+  for config in "${CONFIG_NAMES[@]}"; do start_configuration "$config" "$scenario"; done
+  for place in "${!points[@]}"; do bench_point "$scenario" "${points[place]}" "$place"; done
+  stop_bench_servers
+}
+
+# bench_point SCENARIO POINT PLACE
+bench_point()
+{
+  local rounds round i n=${#CONFIG_NAMES[@]} times=() key value
+  for key in warmup seconds drain; do
+    value=$(at_place "$1" "$key" "$3")
+    [ -z "$value" ] || times+=("--$key=$value")
+  done
+  rounds=$(rounds_of "$1" "$3")
   for ((round= 1; round <= rounds; round++)); do
     for ((i= 0; i < n; i++)); do
       # Each round begins with another one: none is always the first.
-      config=${CONFIG_NAMES[$(((i + round - 1) % n))]}
-      start_configuration "$config" "$scenario"
-      for place in "${!points[@]}"; do
-        if [ "$restart" = point ] && [ "$place" -gt 0 ]; then
-          start_configuration "$config" "$scenario"
-        fi
-        measure "$scenario" "${points[place]}" "$config" "$round" "$place"
-      done
-      stop_bench_server
+      measure "$1" "$2" "${CONFIG_NAMES[$(((i + round - 1) % n))]}" "$round"
     done
   done
 }
 
-# time_of SCENARIO KEY PLACE: a time for all points, or one for each of them, of
-# which PLACE (from 0) is meant.
-time_of()
+# at_place SCENARIO KEY PLACE: a value for all points, or one for each of them,
+# of which PLACE (from 0) is meant.
+at_place()
 {
-  local times
-  read -r -a times <<< "$(head_of "$1" "$2")"
-  echo "${times[$3]-${times[0]-}}"
+  local values
+  read -r -a values <<< "$(head_of "$1" "$2")"
+  echo "${values[$3]-${values[0]-}}"
 }
 
-# measure SCENARIO POINT CONFIG ROUND PLACE: of several attempts, the one that
-# others disturbed least is kept.
+# measure SCENARIO POINT CONFIG ROUND: of several attempts, the one that others
+# disturbed least is kept.
 measure()
 {
   local name="$1,$2,$3,$4" kept=$WORK/kept attempt stolen least='' began
   for ((attempt= 0; attempt <= STOLEN_REPEATS; attempt++)); do
     began=$SECONDS
-    if [ $attempt -gt 0 ]; then
-      time_to_repeat || break
-      # As fresh as it was, or nearly: points that went before are missing.
-      start_configuration "$3" "$1"
-    fi
+    if [ $attempt -gt 0 ]; then time_to_repeat || break; fi
     rm -rf "$WORK/attempt"
     mkdir "$WORK/attempt"
     if ! measure_once "$WORK/attempt" "$@"; then
-      record_failure "$@"
+      # One that worked before is kept.
+      [ -n "$least" ] || record_failure "$@"
       # What a server has left over after a failure is not measured further.
       start_configuration "$3" "$1"
       break
     fi
     if [ $attempt -gt 0 ]; then REPEAT_SECONDS=$((REPEAT_SECONDS + SECONDS - began)); fi
-    stolen=$(stolen_in "$WORK/attempt/csv")
+    stolen=$(disturbed "$WORK/attempt/csv")
     if [ -z "$least" ] || [ "$stolen" -lt "$least" ]; then
       least=$stolen
       rm -rf "$kept"
@@ -357,28 +379,32 @@ measure()
   BENCH_DONE=$((BENCH_DONE + 1))
   [ -n "$least" ] || return 0
   append_csv "$kept/csv" "$RUN_DIR/results.csv"
+  bench_progress "$@"
   mv "$kept/histogram" "$RUN_DIR/hist/$name.csv"
   mv "$kept/series" "$RUN_DIR/series/$name.csv"
   mv "$kept/log" "$RUN_DIR/log/$name.txt"
-  bench_progress "$@"
 }
 
-# measure_once DIRECTORY SCENARIO POINT CONFIG ROUND PLACE
+# measure_once DIRECTORY SCENARIO POINT CONFIG ROUND
 measure_once()
 {
-  local args=() key value
-  for key in warmup seconds drain; do
-    value=$(time_of "$2" "$key" "$6")
-    [ -z "$value" ] || args+=("--$key=$value")
-  done
+  local status=0
   STEP_LOG=$1/log
+  # Where one measurement leaves something behind for the next.
+  if [ "$restart" = always ] && [ -e "$WORK/$4/used" ]; then
+    start_configuration "$4" "$2"
+  fi
+  kill -CONT "${SERVER_PID[$4]}"
   # shellcheck disable=SC2046  # one word a file
-  "$TPBENCH" --port="$BENCH_SERVER_PORT" --user=bench --password=bench \
-    --server-pid="$BENCH_SERVER" --wait-quiet=20s --no-progress \
-    --set=point="$3" "${args[@]}" \
+  "$TPBENCH" --port="${SERVER_PORT[$4]}" --user=bench --password=bench \
+    --server-pid="${SERVER_PID[$4]}" --wait-quiet=30s --no-progress \
+    --set=point="$3" "${times[@]}" \
     --label=scenario="$2" --label=point="$3" --label=config="$4" --label=round="$5" \
     --csv="$1/csv" --histogram="$1/histogram" --series="$1/series" \
-    $(classes_of "$2") > "$STEP_LOG" 2>&1
+    $(classes_of "$2") > "$STEP_LOG" 2>&1 || status=$?
+  touch "$WORK/$4/used"
+  kill -STOP "${SERVER_PID[$4]}" 2>/dev/null || true
+  return $status
 }
 
 # Whether there is time to repeat; the time of --quick is spent evenly over the
@@ -390,11 +416,24 @@ time_to_repeat()
     $((QUICK_REPEAT_SECONDS * (BENCH_DONE + BENCH_TOTAL / 8))) ]
 }
 
-# CPU time that others took, in whole percent; 0 if the kernel does not say.
-stolen_in()
+# CPU time that others took, in whole percent. An idle machine gives its time
+# away, and waiting for it to come back counts as stolen too: that is no
+# disturbance. 0 if the kernel does not say.
+disturbed()
 {
   awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-           NR == 2 { printf "%.0f\n", $at["stolen_percent"] }' "$1"
+           NR == 2 { idle = $at["machine_idle_percent"]
+                     printf "%.0f\n", (idle > 25 ? 0 : $at["stolen_percent"]) }' "$1"
+}
+
+# What other guests of the host took, over the measurements that were kept.
+stolen_summary()
+{
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+           !seen[$1, $2, $3, $4]++ { print $at["stolen_percent"] }' "$RUN_DIR/results.csv" |
+    sort -n | awk '{ v[NR] = $1 }
+      END { if (NR) printf "median %.0f %%, in one of ten measurements more than %.0f %%, at most %.0f %%\n",
+              v[int((NR + 1) / 2)], v[int(NR * 0.9) + (NR < 10)], v[NR] }'
 }
 
 # append_csv FROM TO: the names of the columns only once.
@@ -406,7 +445,7 @@ append_csv()
 record_failure()
 {
   local message
-  message=$(grep -a '^tpbench: ' "$STEP_LOG" | tail -n 1 | tr -d '"')
+  message=$(grep -a '^tpbench: ' "$STEP_LOG" | tail -n 1 | tr -d '"' || true)
   message=${message#tpbench: }
   cp "$STEP_LOG" "$RUN_DIR/log/$1,$2,$3,$4.txt"
   note "FAILED: $1, $2, $3, round $4: ${message:-see $(in_root "$RUN_DIR")/log}"
@@ -427,7 +466,7 @@ bench_progress()
   left=$((spent * (BENCH_TOTAL - BENCH_DONE) / BENCH_DONE))
   figure=$("$TPBENCH" --head=figure "$(scenario_file "$1")" | head -n 1)
   note "[$BENCH_DONE/$BENCH_TOTAL, about $(duration $left) left] $1, $2, $3, round $4:" \
-    "$(awk -F' *[|] *' -v csv="$RUN_DIR/results.csv" -v at="$1,$2,$3,$4," '{
+    "$(awk -F' *[|] *' -v csv="$kept/csv" -v at="$1,$2,$3,$4," '{
       label = $1; class = $2; column = $3; scale = $4
       FS = ","
       while ((getline < csv) > 0) {
@@ -450,7 +489,7 @@ describe_run()
   echo "cores=$(cores)"
   echo "memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
   echo "kernel=$(uname -r)"
-  echo "rounds=${ROUNDS:-$([ "$QUICK" = yes ] && echo $BENCH_QUICK_ROUNDS || echo $BENCH_ROUNDS)}"
+  echo "rounds=${ROUNDS:-$DEFAULT_ROUNDS, or what the scenario says}"
   echo "baseline=$BENCH_BASELINE"
   echo "configs=${CONFIG_NAMES[*]}"
   echo "common_options=$(sed -e '/^[[:space:]]*[#;[]/d' "$ROOT/bench/common.cnf" | paste -s -d ' ')"
@@ -465,6 +504,8 @@ describe_run()
 bench_report()
 {
   [ -e "$RUN_DIR/results.csv" ] || die "nothing was measured"
+  { echo "took=$(duration $((SECONDS - BENCH_BEGAN)))"
+    echo "stolen_cpu_time=$(stolen_summary)"; } >> "$RUN_DIR/run.txt"
   perl "$ROOT/bench/report.pl" "$RUN_DIR" "$SCENARIOS" ||
     die "the report failed; what was measured is in $(in_root "$RUN_DIR")/results.csv"
   ln -sfn "${RUN_DIR##*/}" "$BENCH/latest"
@@ -476,7 +517,8 @@ bench_interrupted()
   bench_clean
   if [ -e "$RUN_DIR/results.csv" ]; then
     say "not everything was measured; so far:"
-    bench_report || true
+    # Apart, so that its failure does not change how we end.
+    ( bench_report ) || true
   fi
 }
 
@@ -494,10 +536,10 @@ SYSBENCH_CLIENTS=64 SYSBENCH_ROUNDS=5 SYSBENCH_SECONDS=5
 # own core and the server on the other, so that both are limited by the server.
 step_against_sysbench()
 {
-  local round results=$BENCH/against-sysbench.csv cores=() options=$LOGS/sysbench.log
+  local round results=$BENCH/against-sysbench.csv cores=() server port
   have sysbench || die "sysbench is missing: apt-get install sysbench"
-  STEP_LOG=$options
   build_tpbench release
+  STEP_LOG=$LOGS/sysbench.log
   bench_work "$BENCH/work"
   bench_data release
   bench_choose_configs
@@ -505,8 +547,10 @@ step_against_sysbench()
   mkdir -p "$WORK/log"
   : > "$WORK/run.txt"
   start_configuration "${CONFIG_NAMES[0]}" probe
+  server=${SERVER_PID[${CONFIG_NAMES[0]}]} port=${SERVER_PORT[${CONFIG_NAMES[0]}]}
+  kill -CONT "$server"
   if [ "$(cores)" -ge 2 ]; then
-    taskset -a -c -p 0 "$BENCH_SERVER" > /dev/null
+    taskset -a -c -p 0 "$server" > /dev/null
     cores=(taskset -c 1)
   fi
   sysbench_run prepare > "$STEP_LOG" 2>&1 || die "sysbench prepare failed: $(tail -n 3 "$STEP_LOG")"
@@ -542,7 +586,7 @@ step_against_sysbench()
 sysbench_run()
 {
   "${cores[@]}" sysbench oltp_point_select --mysql-host=127.0.0.1 \
-    --mysql-port="$BENCH_SERVER_PORT" --mysql-user=bench --mysql-password=bench \
+    --mysql-port="$port" --mysql-user=bench --mysql-password=bench \
     --mysql-db=bench --tables=1 --table-size=100000 --rand-type=uniform \
     --db-ps-mode=disable --threads="$SYSBENCH_CLIENTS" --time="$SYSBENCH_SECONDS" \
     --report-interval=0 "$@"
@@ -551,7 +595,7 @@ sysbench_run()
 # CPU time of the server so far, in microseconds.
 server_cpu_us()
 {
-  sed 's/.*) //' "/proc/$BENCH_SERVER/stat" |
+  sed 's/.*) //' "/proc/$server/stat" |
     awk -v ticks="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($12 + $13) * 1e6 / ticks }'
 }
 
@@ -565,7 +609,7 @@ one_round_of()
     count=$(sed -n 's/^ *transactions: *\([0-9]*\).*/\1/p' "$STEP_LOG")
   else
     rm -f "$WORK/csv"
-    "${cores[@]}" "$TPBENCH" --port="$BENCH_SERVER_PORT" --password=bench --warmup=0 \
+    "${cores[@]}" "$TPBENCH" --port="$port" --password=bench --warmup=0 \
       --seconds="${SYSBENCH_SECONDS}s" --no-progress --csv="$WORK/csv" \
       "$WORK/sysbench.scenario" > "$STEP_LOG" 2>&1 || die "tpbench failed: $(tail -n 3 "$STEP_LOG")"
     count=$(awk -F, 'NR == 2 { print $4 }' "$WORK/csv")

@@ -204,18 +204,19 @@ test_tpbench()
   local keys=$dir/source/mysql-test/std_data
   bench_work "$BENCH/test-$FLAVOUR"
   bench_data "$FLAVOUR"
-  cp -a --reflink=auto --sparse=always "$BASE_DATA" "$WORK/data"
+  mkdir "$WORK/test"
+  copy_data "$WORK/test/data"
   { cat "$ROOT/bench/common.cnf" "$ROOT/bench/configs/millrace.cnf"
     echo "log_bin=binlog"
     echo "server_id=1"
     echo "ssl_ca=$keys/cacert.pem"
     echo "ssl_cert=$keys/server-cert.pem"
-    echo "ssl_key=$keys/server-key.pem"; } > "$WORK/test.cnf"
-  start_bench_server "$FLAVOUR" "$WORK/data" "$WORK/test.cnf" "$WORK/server.log"
-  TPBENCH=$TPBENCH PORT=$BENCH_SERVER_PORT PID=$BENCH_SERVER \
-    CLIENT="$dir/client/mariadb --no-defaults --socket=$BENCH_SOCKET" \
+    echo "ssl_key=$keys/server-key.pem"; } > "$WORK/test/my.cnf"
+  start_bench_server test "$FLAVOUR" "$WORK/test/data" "$WORK/test/server.log"
+  TPBENCH=$TPBENCH PORT=${SERVER_PORT[test]} PID=${SERVER_PID[test]} \
+    CLIENT="$dir/client/mariadb --no-defaults --socket=${SERVER_SOCKET[test]}" \
     run_program bench:tpbench bash "$ROOT/bench/test/tpbench-t.sh"
-  stop_bench_server
+  stop_bench_server test
   rm -rf "$WORK"
 }
 

@@ -117,6 +117,51 @@ static void test_merge(void)
   free(all);
 }
 
+/* Requests that never ended: each is longer than the age that it reached. */
+static void test_open(void)
+{
+  struct histogram *h= fresh(), *open= fresh();
+  double known;
+  for (uint64_t i= 1; i <= 100; i++)
+    histogram_add(h, i * 1000000);
+  ok(relative_error(histogram_percentile_open(h, open, 90, &known), 90e6) < 0.01 &&
+     known == 100, "all ended: as without");
+  /* Ages of zero say nothing, so nothing changes. */
+  for (int i= 0; i < 1000; i++)
+    histogram_add(open, 0);
+  ok(relative_error(histogram_percentile_open(h, open, 90, &known), 90e6) < 0.02,
+     "those that have just begun do not make it slower or faster");
+  histogram_reset(open);
+  /* Half of all get as old as the oldest of the others, and go on. */
+  for (int i= 0; i < 100; i++)
+    histogram_add(open, 200000000);
+  ok(relative_error(histogram_percentile_open(h, open, 25, &known), 50e6) < 0.02,
+     "half is open: the quarter is the median of those that ended");
+  ok(relative_error((uint64_t) known, 50) < 0.03, "half is known");
+  ok(histogram_percentile_open(h, open, 99, &known) == 200000000 && known < 99,
+     "beyond that: the oldest age, and that it is not known");
+  histogram_reset(h);
+  ok(histogram_percentile_open(h, open, 50, &known) == 200000000 && known == 0,
+     "nothing ended: the oldest age, nothing is known");
+  /* 1 to 100 ms, each watched for a random time only. */
+  histogram_reset(open);
+  for (uint64_t i= 0; i < 100000; i++)
+  {
+    uint64_t latency= (1 + i % 100) * 1000000, watched= (i * 7919 % 150) * 1000000;
+    if (latency <= watched)
+      histogram_add(h, latency);
+    else
+      histogram_add(open, watched);
+  }
+  ok(relative_error(histogram_percentile_open(h, open, 50, &known), 50e6) < 0.03,
+     "watched too shortly: the median is still right (%.1f ms)",
+     (double) histogram_percentile_open(h, open, 50, &known) / 1e6);
+  ok(relative_error(histogram_percentile_open(h, open, 90, &known), 90e6) < 0.03,
+     "and p90");
+  free(h);
+  free(open);
+}
+
 static void test_extremes(void)
 {
   struct histogram *h= fresh();
@@ -135,6 +180,7 @@ int main(void)
   test_percentiles();
   test_ranks();
   test_merge();
+  test_open();
   test_extremes();
   return tap_done();
 }

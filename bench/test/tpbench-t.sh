@@ -158,6 +158,31 @@ between 490000 "$(value starved pass_p50_us)" 30000000 "its latency is at least 
 sql "SELECT CONCAT('KILL ', id) FROM information_schema.processlist WHERE user = 'bench'" |
   while read -r kill; do sql "$kill"; done 2> /dev/null
 
+bench 0 "think time and pauses" --seconds=1s <<'S'
+[thinking]
+connections = 2
+think = 100ms
+statement = SELECT 1
+[pausing]
+connections = 2
+pause = 100ms
+statement = SELECT 1
+statement = SELECT 2
+S
+between 5 "$(value thinking passes)" 20 "a pass of each at most each 100 ms"
+between 5 "$(value pausing passes)" 20 "a pass lasts as long as its pause"
+between 100000 "$(value pausing pass_p50_us)" 1000000 "and counts it"
+
+rm -f "$DIR/series"
+bench 0 "each second" --seconds=2s --series="$DIR/series" --label=run=7 <<'S'
+[a]
+connections = 2
+statement = SELECT 1
+S
+is "$(awk -F, 'NR > 1 { n += $3 } END { print n }' "$DIR/series")" \
+   "$(awk -F, 'NR == 2 { print $5 }' "$DIR/csv")" "the seconds add up to the whole"
+is "$(awk -F, 'NR == 2 { print $1 }' "$DIR/csv")" 7 "a label is the first column"
+
 # --- how clients speak ---------------------------------------------------------
 
 begin_again
@@ -182,6 +207,21 @@ tls = yes
 protocol = prepared
 statement = SELECT name FROM item WHERE id = {1..1000}
 S
+bench 0 "TLS, statements that wait" --seconds=1s --user=secret <<'S'
+[tls]
+connections = 8
+tls = yes
+statement = SELECT SLEEP(0.2)
+S
+between 12 "$(value tls passes)" 40 "they wait at the same time, not one after the other"
+bench 0 "TLS and compression, large results" --seconds=500ms --user=secret <<'S'
+[large]
+connections = 2
+tls = yes
+compress = yes
+statement = SELECT content FROM large
+S
+between 1 "$(value large passes)" 1000000 "they arrive"
 bench 1 "no TLS, where it is required" --seconds=300ms --user=secret <<'S'
 [plain]
 connections = 1
@@ -213,8 +253,10 @@ background = yes
 read_rate = 100KB/s
 statement = SELECT content FROM large
 S
-between 1 "$(value slow bytes_per_s)" $((4 * (100000 + 16384))) "read no faster than told"
+between 40000 "$(value slow bytes_per_s)" $((4 * (100000 + 16384))) "read, but no faster than told"
 
+# Without what was logged before, which they would be sent too.
+sql "RESET MASTER"
 bench 0 "binlog dumps" --seconds=500ms <<'S'
 [writer]
 connections = 2
@@ -225,7 +267,8 @@ binlog_dump = yes
 init = SET @master_binlog_checksum = @@global.binlog_checksum
 init = SET @mariadb_slave_capability = 4
 S
-between "$(value writer passes)" "$(value dump passes)" 100000000 "both dumps get events for the rows written"
+# A row has three events at least: the begin, the row or the statement, the end.
+between $((4 * $(value writer passes))) "$(value dump passes)" 100000000 "both dumps get the events of the rows written"
 is "$(value dump errors)" 0 "without errors"
 
 sql "SET GLOBAL connect_timeout = 2"
@@ -276,16 +319,33 @@ kill -INT $BACKGROUND; wait $BACKGROUND; is $? 130 "interrupted: exit status"
 says "interrupted after" "interrupted: it says so"
 says "measured for" "interrupted: what was measured is printed"
 
+printf '[a]\nconnections = 1\nstatement = SELECT SLEEP(3600)\n' > "$DIR/scenario"
+"$TPBENCH" --port="$PORT" --password=bench --warmup=0 --seconds=100ms --drain=1000s \
+  "$DIR/scenario" > "$DIR/out" 2>&1 &
+BACKGROUND=$!
+wait_for draining
+kill -INT $BACKGROUND; wait $BACKGROUND; is $? 130 "interrupted while it drains"
+says "1 unfinished" "what was open is counted"
+sql "KILL $(sql "SELECT MAX(id) FROM information_schema.processlist WHERE user = 'bench'")" 2> /dev/null
+
 printf '[a]\nconnections = 3\nthink = 1ms\nstatement = SELECT 1\n' > "$DIR/scenario"
 rm -f "$DIR/csv"
 in_background
 sql "KILL $(sql "SELECT MAX(id) FROM information_schema.processlist WHERE user = 'bench'")"
 wait_for "error "
 kill -INT $BACKGROUND; wait $BACKGROUND
-is "$(value a closed_by_server)" 1 "a connection that was killed is counted, and the others go on"
+is "$(value a closed_by_server)" 1 "a connection that was killed is counted"
+says "interrupted after" "and the run goes on until it is told to end"
 
+printf '[i]\nconnections = 2\nidle = yes\n' > "$DIR/idle"
+"$TPBENCH" --port="$PORT" --password=bench --warmup=0 --seconds=3s "$DIR/idle" \
+  > "$DIR/out" 2>&1 &
+idle=$!
+wait_for measuring
+mv "$DIR/out" "$DIR/out-idle"
 in_background --server-pid="$PID"
 kill -KILL "$PID"
+wait $idle; is $? 3 "the server is gone: clients that only listen notice it"
 wait $BACKGROUND; is $? 3 "the server is gone: exit status"
 says "the server is gone" "the server is gone: it says so"
 says "measured for" "the server is gone: what was measured is printed"

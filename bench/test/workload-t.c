@@ -24,7 +24,8 @@ static void test_units(void)
      !parse_duration("", &ns) && !parse_duration("1e30s", &ns),
      "not a time: -1s, inf, nan, 0x1s, nothing, 1e30s");
   ok(parse_rate("200/s", &rate) && rate == 200, "200/s");
-  ok(!parse_rate("0/s", &rate) && !parse_rate("200", &rate), "not a rate");
+  ok(!parse_rate("0/s", &rate) && !parse_rate("200", &rate) &&
+     !parse_rate("2000000000/s", &rate), "not a rate");
   ok(parse_byte_rate("10KB/s", &rate) && rate == 10000, "10KB/s");
   ok(!parse_byte_rate("10/s", &rate), "not a rate of bytes");
   ok(parse_count("8192", 10000, &count) && count == 8192, "8192");
@@ -84,7 +85,7 @@ static void test_good(void)
      c->rate == 20 && c->even_arrivals && c->prepared && c->group == 1 &&
      c->group_count == 4 && c->port == 3307, "the second class");
   ok(!strcmp(workload_head(&w, "title"), "Something"), "the head");
-  ok(!strcmp(workload_head(&w, "shows"), "two = 2"), "the last of two values");
+  ok(!strcmp(workload_head(&w, "shows"), "one"), "the first of two values");
   ok(!workload_head(&w, "axis"), "a key that is not there");
   char *names[]= {"long-one"};
   ok(workload_select(&w, names, 1) && w.class_count == 1 &&
@@ -132,6 +133,8 @@ static void test_mistakes(void)
      "cannot have statements"},
     {"[a]\nconnections = 1\nsilent = yes\nidle = yes\n", "only one of"},
     {"[a]\nconnections = 1\nbinlog_dump = yes\ntls = yes\n", "without tls"},
+    {"[a]\nconnections = 1\ntls = yes\nreconnect = yes\nstatement = x\n",
+     "both tls and reconnect"},
     {"[a]\nconnections = 1\nrate = 5/s\nthink = 1s\nstatement = x\n",
      "both rate"},
     {"[a]\nconnections = 1\nread_rate = 5KB/s\nprotocol = prepared\n"
