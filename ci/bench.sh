@@ -530,7 +530,7 @@ report_bench()
 
 # --- is the generator right? -------------------------------------------------
 
-SYSBENCH_CLIENTS=64 SYSBENCH_ROUNDS=5 SYSBENCH_SECONDS=5
+SYSBENCH_CLIENTS=64 SYSBENCH_ROUNDS=9 SYSBENCH_SECONDS=4
 
 # Step against_sysbench: the same point select from both, in turn, each on its
 # own core and the server on the other, so that both are limited by the server.
@@ -559,9 +559,11 @@ step_against_sysbench()
   rm -f "$results"
   for ((round= 1; round <= SYSBENCH_ROUNDS; round++)); do
     one_round_of sysbench
-    one_round_of tpbench
+    one_round_of tpbench --threads=1
+    one_round_of tpbench --threads="$SYSBENCH_CLIENTS"
   done
   awk -F, '
+    !n[$1] { name[++names] = $1 }
     { rate[$1, ++n[$1]] = $2; cpu[$1, n[$1]] = $3 }
     function median(what, who,    i, j, k, v) {
       k = n[who]
@@ -571,14 +573,19 @@ step_against_sysbench()
       return k % 2 ? v[(k + 1) / 2] : (v[k / 2] + v[k / 2 + 1]) / 2
     }
     END {
-      for (w = 1; w <= 2; w++) {
-        who = w == 1 ? "sysbench" : "tpbench"
-        printf "%-9s %8.0f selects/s, %5.1f us of server CPU for each (median of %d)\n",
-          who, median(rate, who), median(cpu, who), n[who]
+      for (w = 1; w <= 3; w++) {
+        who = name[w]
+        printf "%-20s %8.0f selects/s, %5.1f us of server CPU for each", who,
+          median(rate, who), median(cpu, who)
+        # Ratios of each round, since its parts had the same neighbours.
+        for (i = 1; i <= n[who]; i++) {
+          rate["ratio", i] = rate[who, i] / rate["sysbench", i]
+          cpu["ratio", i] = cpu[who, i] / cpu["sysbench", i]
+        }
+        n["ratio"] = n[who]
+        printf "; to sysbench: %.3f, %.3f\n", median(rate, "ratio"), median(cpu, "ratio")
       }
-      printf "tpbench / sysbench: %.3f in throughput, %.3f in server CPU\n",
-        median(rate, "tpbench") / median(rate, "sysbench"),
-        median(cpu, "tpbench") / median(cpu, "sysbench")
+      print "medians of " n["sysbench"] " rounds"
     }' "$results"
   bench_clean
 }
@@ -599,7 +606,7 @@ server_cpu_us()
     awk -v ticks="$(getconf CLK_TCK)" '{ printf "%.0f\n", ($12 + $13) * 1e6 / ticks }'
 }
 
-# one_round_of sysbench|tpbench: appends "who,selects/s,server CPU us".
+# one_round_of sysbench|tpbench [OPTION]: appends "who,selects/s,server CPU us".
 one_round_of()
 {
   local before after count
@@ -610,12 +617,12 @@ one_round_of()
   else
     rm -f "$WORK/csv"
     "${cores[@]}" "$TPBENCH" --port="$port" --password=bench --warmup=0 \
-      --seconds="${SYSBENCH_SECONDS}s" --no-progress --csv="$WORK/csv" \
+      --seconds="${SYSBENCH_SECONDS}s" --no-progress --csv="$WORK/csv" "${@:2}" \
       "$WORK/sysbench.scenario" > "$STEP_LOG" 2>&1 || die "tpbench failed: $(tail -n 3 "$STEP_LOG")"
     count=$(awk -F, 'NR == 2 { print $4 }' "$WORK/csv")
   fi
   after=$(server_cpu_us)
-  awk -v who="$1" -v n="$count" -v cpu=$((after - before)) -v s="$SYSBENCH_SECONDS" \
+  awk -v who="$*" -v n="$count" -v cpu=$((after - before)) -v s="$SYSBENCH_SECONDS" \
     'BEGIN { printf "%s,%.0f,%.2f\n", who, n / s, cpu / n }' | tee -a "$results" | sed 's/^/    /'
 }
 
