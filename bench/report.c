@@ -326,6 +326,8 @@ bool report_histograms(const char *path, const struct measured *m)
     const char *name= m->workload->classes[i].name;
     histogram_rows(file, name, "pass", &m->stats[i].pass);
     histogram_rows(file, name, "statement", &m->stats[i].statement);
+    histogram_rows(file, name, "open_pass", &m->stats[i].open_pass);
+    histogram_rows(file, name, "open_statement", &m->stats[i].open_statement);
   }
   return close_csv(file);
 }

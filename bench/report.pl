@@ -368,7 +368,16 @@ sub figure_ratio {
     my ($value, $base) = map { figure_cell($run, $scenario, $figure, $point, $_)->{median} } $config, $run->{baseline};
     # The baseline is 1 even where it is 0.
     return defined $value ? 1 : undef if $config eq $run->{baseline};
+    return undef if both_starved($run, $scenario, $figure, $point, $value, $base);
     return ratio($value, $base);
+}
+
+# Both get next to nothing of what a third one gets: by how much they differ is chance.
+sub both_starved {
+    my ($run, $scenario, $figure, $point, $value, $base) = @_;
+    return 0 if $figure->{better} ne 'higher' || !defined $value || !defined $base;
+    my $best = max grep { defined } map { figure_cell($run, $scenario, $figure, $point, $_)->{median} } @{ $run->{configs} };
+    return max($value, $base) * STARVED < $best;
 }
 
 sub last_point { return $_[0]{measured}[-1] }
@@ -1290,6 +1299,7 @@ sub distribution_plot {
     my ($class, $kind) = @{ $scenario->{distribution} }{qw(class kind)};
     my $point  = last_point($scenario);
     my @merged = map { merged_histogram($run, $scenario, $point, $_, $class, $kind) } @{ $run->{configs} };
+    my @open   = map { merged_histogram($run, $scenario, $point, $_, $class, "open_$kind") } @{ $run->{configs} };
     my @uppers = map { keys %$_ } @merged;
     return undef if !@uppers;
     my ($unit, $scale) = max(@uppers) < 1000 ? ('µs', 1) : min(@uppers) > 1e6 ? ('s', 1e6) : ('ms', 1000);
@@ -1308,21 +1318,21 @@ sub distribution_plot {
         . value_label('y', "latency, $unit", 1) . "set xlabel 'share of requests that were at least this fast'\n";
     my @plots;
     for my $i (0 .. $#merged) {
-        my @lines = distribution_lines($merged[$i], $x, $y, $scale) or next;
+        my @lines = distribution_lines($merged[$i], $open[$i], $x, $y, $scale) or next;
         $script .= data_block("line$i", @lines);
         push @plots, "\$line$i using 1:2 with lines " . line_style($i) . ' notitle';
     }
     return { script => $script . 'plot ' . join(", \\\n  ", @plots), height => $frame->{height} };
 }
 
-# Requests that never finished are in no histogram: the key must say so.
+# How many the line stands for; where too many are unfinished, it ends early.
 sub distribution_key {
     my ($run, $scenario, $point, $index, $histogram) = @_;
     my $config = $run->{configs}[$index];
     my $rows   = $run->{rows}{ $scenario->{name} }{$point}{$config}{ $scenario->{distribution}{class} } // [];
     my $old    = sum0(map { $_->{unfinished} || 0 } grep { ($_->{oldest_unfinished_us} || 0) > OLD_US } @$rows);
     my $key    = config_title($run, $config) . ' (' . group_digits(sum0(values %$histogram)) . ' finished';
-    return $key . ($old ? ', ' . group_digits($old) . ' starved)' : ')');
+    return $key . ($old ? ', ' . group_digits($old) . ' unfinished)' : ')');
 }
 
 # {upper bound in us => count} over all rounds.
@@ -1347,18 +1357,23 @@ sub merged_histogram {
     return \%count;
 }
 
-# Steps: all of a bucket's requests have the bucket's upper bound. The slowest request, beyond any percentile, ends
-# the line where one request is left.
+# Steps: all of a bucket's requests have the bucket's upper bound. Of unfinished ones it is only known that they take
+# longer than the age in their histogram (Kaplan-Meier, as the generator does it). The slowest request, beyond any
+# percentile, ends the line where one request is left.
 sub distribution_lines {
-    my ($histogram, $x, $y, $scale) = @_;
-    my $total = sum0(values %$histogram) or return;
-    my $left  = $total;
+    my ($finished, $open, $x, $y, $scale) = @_;
+    return if !%$finished;
+    my $total = sum0(values %$finished) + sum0(values %$open);
+    my ($left, $slower) = ($total, 1);
     my @lines;
-    for my $upper (sort { $a <=> $b } keys %$histogram) {
-        my $height = $y->{at}->($upper / $scale);
-        push @lines, sprintf '%.5f %.5f', $x->($total / $left), $height;
-        $left -= $histogram->{$upper};
-        push @lines, sprintf '%.5f %.5f', $x->($total / max(1, $left)), $height;
+    for my $upper (sort { $a <=> $b } uniq(keys %$finished, keys %$open)) {
+        if (my $ended = $finished->{$upper}) {
+            my $height = $y->{at}->($upper / $scale);
+            push @lines, sprintf '%.5f %.5f', $x->(1 / max($slower, 1 / $total)), $height;
+            $slower *= 1 - $ended / $left;
+            push @lines, sprintf '%.5f %.5f', $x->(1 / max($slower, 1 / $total)), $height;
+        }
+        $left -= ($finished->{$upper} // 0) + ($open->{$upper} // 0);
     }
     return @lines;
 }

@@ -34,6 +34,7 @@ figure = short per second | short | passes_per_s | 1 | higher
 figure = p99 of short, ms | short | pass_p99_us | 1000 | lower
 [short]
 [long]
+background = yes
 END
 
 sub spew {
@@ -260,5 +261,19 @@ for my $i (0 .. $#broken) {
     like($err, $message, "$what: message");
 }
 is((report('good'))[0], 2, 'wrong usage');
+
+# Two that get next to nothing of what the third one gets, and a class that is meant to be unfinished.
+{
+    my @old = (unfinished => 4, oldest_unfinished_us => 9_000_000);
+    make_run('both', starved_rows('new', 500, 1000) . starved_rows('base', 2, 4000) . starved_rows('third', 1, 4000)
+        . row(scenario => 'starved', point => 4, config => 'new', round => 1, class => 'long', passes => 0, @old));
+    my ($status, $out) = report('--no-plots', 'both', 'scenarios');
+    is($status, 0, 'two starved ones: status');
+    is(summary_line('both', 'starved,4,short per second,third,'), 'starved,4,short per second,third,1,1,1,1,',
+        'two starved ones have no ratio');
+    is(summary_line('both', 'starved,4,short per second,new,'), 'starved,4,short per second,new,500,500,500,1,250',
+        'but the third has one');
+    unlike($out, qr/Unfinished: class long/, 'a class in the background is meant to be unfinished');
+}
 
 done_testing();
