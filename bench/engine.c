@@ -28,8 +28,6 @@
 #define SLOW_READER_BUFFER 16384
 #define FIRST_DUMP_SERVER_ID 1000000
 #define READS_AT_ONCE 16
-/* Clients without think time begin spread over that time. */
-#define LONGEST_STAGGER (500 * NS_PER_MS)
 #define NO_TIMER UINT32_MAX
 
 /* The call into libmariadb that a connection is in, or begins next. */
@@ -1314,23 +1312,17 @@ static void begin_running(struct event_thread *t)
       t->arrivals[i].next= start + first;
     }
   }
-  int64_t stagger= LOAD(t->engine->window_begin) - start;
-  if (stagger > LONGEST_STAGGER)
-    stagger= LONGEST_STAGGER;
   for (unsigned i= 0; i < t->conn_count; i++)
   {
     struct conn *c= &t->conns[i];
     if (c->class->silent || c->class->idle || c->class->binlog_dump ||
         c->stage != (c->class->reconnect ? STAGE_CLOSED : STAGE_READY))
       continue;
-    if (c->class->rate == 0)
+    if (c->class->rate == 0 && c->class->think.ns)
     {
-      /*
-        Not all in step, or thousands of transactions would begin, and end,
-        in waves: anywhere within the first think time, or the warm-up.
-      */
-      int64_t spread= c->class->think.ns ? c->class->think.ns : stagger;
-      timer_set(c, start + random_between(&t->random_state, 0, spread));
+      /* Not all in step: anywhere within the first think time. */
+      timer_set(c, start + random_between(&t->random_state, 0,
+                                          c->class->think.ns));
       continue;
     }
     if (next_pass(c, now_ns()))

@@ -18,7 +18,8 @@ static const char *const head_keys[]=
 {
   "title", "shows", "axis", "points", "quick_points", "figure", "distribution",
   "warmup", "seconds", "drain", "rounds", "quick_warmup", "quick_seconds",
-  "quick_drain", "quick_rounds", "server_option", "restart", NULL
+  "quick_drain", "quick_rounds", "server_option", "restart", "quick_restart",
+  NULL
 };
 
 static bool fail(struct workload *w, const char *file, unsigned line,

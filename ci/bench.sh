@@ -315,8 +315,7 @@ start_configuration()
 # that a round is short and its measurements are close together in time.
 bench_scenario()
 {
-  local scenario=$1 config points place restart
-  restart=$(head_of "$scenario" restart)
+  local scenario=$1 config points place
   read -r -a points <<< "$(head_of "$scenario" points)"
   say "$scenario: $("$TPBENCH" --head=title "$(scenario_file "$scenario")")"
   for config in "${CONFIG_NAMES[@]}"; do start_configuration "$config" "$scenario"; done
@@ -327,12 +326,13 @@ bench_scenario()
 # bench_point SCENARIO POINT PLACE
 bench_point()
 {
-  local rounds round i n=${#CONFIG_NAMES[@]} times=() key value
+  local rounds round i n=${#CONFIG_NAMES[@]} times=() key value restart
   for key in warmup seconds drain; do
     value=$(at_place "$1" "$key" "$3")
     [ -z "$value" ] || times+=("--$key=$value")
   done
   rounds=$(rounds_of "$1" "$3")
+  restart=$(at_place "$1" restart "$3")
   for ((round= 1; round <= rounds; round++)); do
     for ((i= 0; i < n; i++)); do
       # Each round begins with another one: none is always the first.
