@@ -7,6 +7,7 @@
 #include <math.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,6 +358,14 @@ static void free_connection(struct conn *c)
   c->stage= STAGE_CLOSED;
 }
 
+/* The Unix socket to connect to, or NULL. */
+static const char *socket_of(const struct conn *c)
+{
+  if (c->class->socket)
+    return c->class->socket;
+  return c->class->port ? NULL : c->thread->engine->options->socket;
+}
+
 static void begin_login(struct conn *c)
 {
   const struct class *class= c->class;
@@ -374,7 +383,7 @@ static void begin_login(struct conn *c)
   mysql_options4(c->mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name",
                  "tpbench");
   /* Or it would take "localhost" for a Unix socket. */
-  if (!c->thread->engine->options->socket)
+  if (!socket_of(c))
     mysql_options(c->mysql, MYSQL_OPT_PROTOCOL, &tcp);
   if (class->tls)
     mysql_options(c->mysql, MYSQL_OPT_SSL_ENFORCE, &yes);
@@ -864,14 +873,14 @@ static int start_connect(struct conn *c)
   const struct options *o= c->thread->engine->options;
   const struct class *class= c->class;
   return mysql_real_connect_start(&c->ret_mysql, c->mysql,
-                                  o->socket ? NULL : o->host,
+                                  socket_of(c) ? NULL : o->host,
                                   class->user ? class->user : o->user,
                                   class->password ? class->password
                                                   : o->password,
                                   class->database ? class->database
                                                   : o->database,
                                   class->port ? (unsigned) class->port : o->port,
-                                  o->socket, 0);
+                                  socket_of(c), 0);
 }
 
 /* Both return what to wait for, 0 if the call has ended. */
@@ -1458,6 +1467,10 @@ static void *run_thread(void *argument)
     __atomic_store_n(&t->cpu, thread_cpu(), __ATOMIC_RELAXED);
   }
   count_unfinished(t, now);
+  /* The last one does it: the others may still have something open. */
+  if (__atomic_add_fetch(&e->threads_measured, 1, __ATOMIC_ACQ_REL) ==
+        e->options->threads && e->options->stop_at_end)
+    kill(e->options->stop_at_end, SIGSTOP);
   for (unsigned i= 0; i < t->conn_count; i++)
     free_connection(&t->conns[i]);
   mysql_thread_end();

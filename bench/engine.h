@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
 #define MAX_ERROR_CODES 24
 
@@ -26,6 +27,7 @@ struct options
   unsigned port;
   unsigned threads;
   unsigned connect_parallel;    /* connections being made at a time */
+  pid_t stop_at_end;            /* process to stop before we close; or 0 */
   uint64_t seed;
 };
 
@@ -68,7 +70,7 @@ struct engine
   uint64_t connected;                   /* of all classes, before the start */
   int stop;                             /* something fatal, or told to */
   int64_t stopped;                      /* when that was; INT64_MAX: never */
-  unsigned threads_done;
+  unsigned threads_measured, threads_done;
 
   pthread_mutex_t lock;                 /* for message and server_gone */
   char message[512];                    /* of the first fatal error */

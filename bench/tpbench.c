@@ -53,7 +53,7 @@ struct settings
   char **classes;
   unsigned class_count;
   const char *head;
-  bool check_only, silent_progress;
+  bool check_only, silent_progress, stop_server;
 };
 
 static volatile sig_atomic_t interrupted;
@@ -105,6 +105,8 @@ static const char help[]=
 "                     for; default: the file's, or 2s\n"
 "  --connect-timeout=T  for all connections together; default 120s\n"
 "  --wait-quiet=T     first wait until no other client is connected\n"
+"  --stop-server      stop the server's process (SIGSTOP) when the measurement is\n"
+"                     over: thousands of busy threads would keep us from ending\n"
 "how\n"
 "  --threads=N        event threads; default 1\n"
 "  --connect-parallel=N  connections being made at a time; default 64\n"
@@ -122,7 +124,7 @@ enum option_code
 {
   O_HOST= 1000, O_PORT, O_SOCKET, O_USER, O_PASSWORD, O_DATABASE, O_SERVER_PID,
   O_SET, O_CLASS, O_CHECK, O_HEAD, O_WARMUP, O_SECONDS, O_DRAIN,
-  O_CONNECT_TIMEOUT, O_WAIT_QUIET, O_THREADS, O_CONNECT_PARALLEL, O_SEED, O_CSV,
+  O_CONNECT_TIMEOUT, O_WAIT_QUIET, O_STOP_SERVER, O_THREADS, O_CONNECT_PARALLEL, O_SEED, O_CSV,
   O_LABEL, O_HISTOGRAM, O_SERIES, O_NO_PROGRESS, O_HELP
 };
 
@@ -144,6 +146,7 @@ static const struct option long_options[]=
   {"drain", required_argument, NULL, O_DRAIN},
   {"connect-timeout", required_argument, NULL, O_CONNECT_TIMEOUT},
   {"wait-quiet", required_argument, NULL, O_WAIT_QUIET},
+  {"stop-server", no_argument, NULL, O_STOP_SERVER},
   {"threads", required_argument, NULL, O_THREADS},
   {"connect-parallel", required_argument, NULL, O_CONNECT_PARALLEL},
   {"seed", required_argument, NULL, O_SEED},
@@ -214,6 +217,7 @@ static void parse_command_line(int argc, char **argv, struct settings *s,
       s->connect_timeout= duration_option("connect-timeout");
       break;
     case O_WAIT_QUIET: s->quiet_timeout= duration_option("wait-quiet"); break;
+    case O_STOP_SERVER: s->stop_server= true; break;
     case O_THREADS:
       s->options.threads= (unsigned) count_option("threads", 1, 64);
       break;
@@ -620,6 +624,8 @@ static int run(struct settings *s, struct workload *w)
   if (s->server_pid)
     server_use_read(s->server_pid, &before);
 
+  if (s->stop_server)
+    s->options.stop_at_end= s->server_pid;
   if (!engine_start(&engine, &s->options, w))
     die(EXIT_FAILED, "%s", engine.message);
   if (!wait_until_connected(s, &engine))

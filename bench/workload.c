@@ -272,6 +272,8 @@ static bool set_key(const struct place *p, struct class *c, const char *key,
     return set_text(&c->password, value);
   if (!strcmp(key, "database"))
     return set_text(&c->database, value);
+  if (!strcmp(key, "socket"))
+    return set_text(&c->socket, value);
   if (!strcmp(key, "port"))
     return (parse_count(value, 65535, &c->port) && c->port > 0) ||
            bad_value(p, key, value, "a port number");
@@ -438,6 +440,7 @@ static void free_class(struct class *c)
   free(c->user);
   free(c->password);
   free(c->database);
+  free(c->socket);
 }
 
 bool workload_select(struct workload *w, char **names, unsigned count)
@@ -488,8 +491,11 @@ static const char *contradiction(const struct class *c)
            "rate, reconnect or protocol";
   if (!mute && !c->statement_count)
     return "has no statement";
-  if (c->silent && (c->init_count || c->tls || c->compress || c->port))
-    return "is silent, so it cannot have init, tls, compress or port";
+  if (c->silent && (c->init_count || c->tls || c->compress || c->port ||
+                    c->socket))
+    return "is silent, so it cannot have init, tls, compress, port or socket";
+  if (c->port && c->socket)
+    return "has both port and socket";
   if (c->tls && c->reconnect)
     return "has both tls and reconnect: libmariadb waits for each handshake, "
            "so that their latency would not be that of concurrent clients";

@@ -48,6 +48,7 @@ struct class
   double read_rate;             /* bytes per second; 0: as fast as it can */
   unsigned group, group_count;  /* only connections with id % count == group */
   char *user, *password, *database;     /* NULL: those of the command line */
+  char *socket;                         /* a Unix socket; NULL: the same */
   uint64_t port;                        /* 0: that of the command line */
 };
 

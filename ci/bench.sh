@@ -189,7 +189,7 @@ bench_check_scenarios()
     [ -n "$(head_of "$scenario" points)" ] || die "scenario $scenario has no points"
     for point in $(head_of "$scenario" points); do
       # shellcheck disable=SC2046  # one word a file
-      "$TPBENCH" --check --set=point="$point" $(classes_of "$scenario") ||
+      "$TPBENCH" --check --set=point="$point" --set=socket=none $(classes_of "$scenario") ||
         die "scenario $scenario cannot be run"
     done
   done
@@ -397,8 +397,8 @@ measure_once()
   kill -CONT "${SERVER_PID[$4]}"
   # shellcheck disable=SC2046  # one word a file
   "$TPBENCH" --port="${SERVER_PORT[$4]}" --user=bench --password=bench \
-    --server-pid="${SERVER_PID[$4]}" --wait-quiet=30s --no-progress \
-    --set=point="$3" "${times[@]}" \
+    --server-pid="${SERVER_PID[$4]}" --wait-quiet=30s --stop-server --no-progress \
+    --set=point="$3" --set=socket="${SERVER_SOCKET[$4]}" "${times[@]}" \
     --label=scenario="$2" --label=point="$3" --label=config="$4" --label=round="$5" \
     --csv="$1/csv" --histogram="$1/histogram" --series="$1/series" \
     $(classes_of "$2") > "$STEP_LOG" 2>&1 || status=$?
