@@ -1140,11 +1140,13 @@ sub data_block {
 
 sub figure_about {
     my ($run, $scenario, $figure, $detail) = @_;
-    my $rounds = 0;
+    my @rounds;
     for my $point (@{ $scenario->{measured} }) {
-        $rounds = max($rounds, figure_cell($run, $scenario, $figure, $point, $_)->{rounds}) for @{ $run->{configs} };
+        push @rounds, grep { $_ } map { figure_cell($run, $scenario, $figure, $point, $_)->{rounds} } @{ $run->{configs} };
     }
-    my $median = $rounds == 1 ? 'a single round' : "median of $rounds rounds, thin bars: lowest to highest";
+    my ($least, $most) = (min(@rounds) // 1, max(@rounds) // 1);
+    my $count  = $least == $most ? $most : "$least to $most";
+    my $median = $most == 1 ? 'a single round' : "median of $count rounds, thin bars: lowest to highest";
     return "$figure->{label}, class \"$figure->{class}\"$detail: $figure->{better} is better ($median)";
 }
 
@@ -1424,7 +1426,7 @@ sub probe_plot {
     my $frame  = row_frame(\@names, scalar @configs,
         run   => $run, title => 'How long a new client waits while each scenario is running',
         about => 'Time to connect and SELECT 1, tried every 100 ms: full marker = p50, hollow marker = slowest'
-            . ($rounds > 1 ? " (medians of $rounds rounds)" : '') . '; lower is better',
+            . ($rounds > 1 ? " (medians of up to $rounds rounds)" : '') . '; lower is better',
         keys => config_keys($run, 'marker', @configs),
     );
     my $script = $frame->{script} . tics('x', @{ $x->{ticks} }) . "set grid x lc rgb '#dddddd' lt 1\n"

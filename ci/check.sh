@@ -316,7 +316,7 @@ local_names()
 check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
-  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run )
+  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh )
 }
 
 # --- ABI -------------------------------------------------------------------
