@@ -148,6 +148,17 @@ S
 between 15 "$(value open unfinished)" 20 "those that were due and had no connection count"
 between 400000 "$(value open pass_p50_us)" 1100000 "their latency counts from when they were due"
 
+bench 0 "open loop, twice as much as one connection can do" --seconds=500ms --drain=60s <<'S'
+[open]
+connections = 1
+rate = 20/s
+arrivals = even
+statement = SELECT SLEEP(0.1)
+S
+is "$(value open unfinished)" 0 "all are done in the end"
+# The tenth was due after half a second, and is done after one.
+between 400000 "$(value open pass_max_us)" 60000000 "and the last had to wait for the others"
+
 bench 0 "a class that gets nothing done" --seconds=500ms --drain=0 <<'S'
 [starved]
 connections = 3
