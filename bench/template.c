@@ -243,7 +243,8 @@ static char *write_number(char *to, int64_t value)
   return to;
 }
 
-size_t template_expand(const struct template *t, struct values *v, char *to)
+/* Numbers are written as values, or as placeholders if there are none (v). */
+static size_t write_parts(const struct template *t, struct values *v, char *to)
 {
   char *out= to;
   for (unsigned i= 0; i < t->part_count; i++)
@@ -254,29 +255,23 @@ size_t template_expand(const struct template *t, struct values *v, char *to)
       memcpy(out, part->text, part->length);
       out+= part->length;
     }
-    else
+    else if (v)
       out= write_number(out, part_value(part, v));
-  }
-  *out= 0;
-  return (size_t) (out - to);
-}
-
-size_t template_placeholders(const struct template *t, char *to)
-{
-  char *out= to;
-  for (unsigned i= 0; i < t->part_count; i++)
-  {
-    const struct part *part= &t->parts[i];
-    if (part->kind == PART_TEXT)
-    {
-      memcpy(out, part->text, part->length);
-      out+= part->length;
-    }
     else
       *out++= '?';
   }
   *out= 0;
   return (size_t) (out - to);
+}
+
+size_t template_expand(const struct template *t, struct values *v, char *to)
+{
+  return write_parts(t, v, to);
+}
+
+size_t template_placeholders(const struct template *t, char *to)
+{
+  return write_parts(t, NULL, to);
 }
 
 void template_numbers(const struct template *t, struct values *v,
