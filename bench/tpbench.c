@@ -17,7 +17,6 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
