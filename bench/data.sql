@@ -1,5 +1,5 @@
--- The data of all scenarios. 100,000 rows of 190 bytes, 10 hot rows, and
--- something large to read slowly.
+-- The data of all scenarios. 100,000 rows of 190 bytes, 10 hot rows, something
+-- large to read slowly, and something larger than memory.
 CREATE DATABASE bench;
 USE bench;
 
@@ -31,6 +31,15 @@ CREATE TABLE large (
 ) ENGINE=InnoDB CHARSET=latin1;
 INSERT INTO large SELECT seq, REPEAT(CHAR(97 + seq % 26), 1000)
   FROM seq_1_to_6000;
+
+-- For io-bound: 80 MB, ten times the buffer pool that it has.
+CREATE TABLE store (
+  id INT PRIMARY KEY,
+  amount INT NOT NULL,
+  name CHAR(170) NOT NULL
+) ENGINE=InnoDB CHARSET=latin1;
+INSERT INTO store SELECT seq, 0, REPEAT(CHAR(97 + seq % 26), 170)
+  FROM seq_1_to_400000;
 
 CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'bench';
 CREATE USER bench@localhost IDENTIFIED BY 'bench';
