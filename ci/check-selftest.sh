@@ -8,7 +8,7 @@ self_test()
 {
   local name=${1//-/_} copy expected report
   copy=$(mktemp -d)
-  ( cd "$ROOT" && cp -a patches series VERSION build.sh ci .ci mysql-test bench "$copy/" )
+  ( cd "$ROOT" && cp -a patches series VERSION build.sh ci .ci mysql-test bench packaging doc "$copy/" )
   expected=$(cd "$copy" && "plant_$name") ||
     { rm -rf "$copy"; echo "the defect could not be planted"; return 1; }
   if report=$(STACK=$copy; "spoiled_$name" 2>&1); then

@@ -316,7 +316,8 @@ local_names()
 check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
-  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh )
+  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh &&
+    shellcheck -x ci/test-packages packaging/millrace-server packaging/debian/*.post* )
 }
 
 # --- ABI -------------------------------------------------------------------

@@ -14,6 +14,7 @@ PACKAGES_DEB="debhelper dh-exec fakeroot lsb-release po-debconf psmisc
   libjudy-dev unixodbc-dev"
 PACKAGES_RPM="rpm"
 PACKAGES_TARBALL="patchelf"
+PACKAGES_TEST_PACKAGES="debootstrap iproute2 lintian binutils util-linux"
 PACKAGES_BENCH="gnuplot-nox fonts-dejavu-core"
 
 # Without these nothing works, on any system.
@@ -30,6 +31,7 @@ has_pmem()
 packages_needed()
 {
   local list=$PACKAGES
+  if [ "$COMMAND" = test-packages ]; then list=$PACKAGES_TEST_PACKAGES; fi
   if has_pmem; then list+=" libpmem-dev"; fi
   if [ "$FULL" = yes ]; then list+=" $PACKAGES_FULL"; fi
   case $COMMAND in

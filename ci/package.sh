@@ -184,7 +184,9 @@ build_debs()
 {
   cd "$DEB_TREE" || return
   set_ccache "$DEB_TREE"
-  export DEB_BUILD_OPTIONS="nocheck parallel=$(cores)" DEB_BUILD_PROFILES=nocheck
+  local jobs
+  jobs=$(cores)
+  export DEB_BUILD_OPTIONS="nocheck parallel=$jobs" DEB_BUILD_PROFILES=nocheck
   # Only for a user's own setting; else dpkg takes the time of the changelog.
   unset SOURCE_DATE_EPOCH
   dpkg-buildpackage --build=binary --no-sign
@@ -196,6 +198,143 @@ publish_debs()
   # Debug symbols are packages too; dpkg calls them .deb here.
   for file in "$BUILD"/deb/*.deb; do publish "$file"; done
   rm -rf "$BUILD/deb"
+}
+
+# --- RPM ---------------------------------------------------------------------
+
+RPM_TOP=$BUILD/rpm
+
+step_rpm()
+{
+  need_tool rpmbuild rpm
+  rm -rf "$RPM_TOP"
+  mkdir -p "$RPM_TOP/SOURCES" "$RPM_TOP/SPECS"
+  collect_rpm_sources
+  write_spec > "$RPM_TOP/SPECS/mariadb.spec"
+  find "$RPM_TOP/SOURCES" -type f -exec touch -d "@$(package_time)" {} +
+  STEP_LOG=$LOGS/rpm-source.log
+  logged rpmbuild_with -bs
+  if [ "$SOURCE_ONLY" = no ]; then
+    need_space 9000 "the packages"
+    STEP_LOG=$LOGS/rpm.log
+    logged build_rpms
+  fi
+  check_rpms
+  find "$RPM_TOP" -name '*.rpm' -print0 | sort -z |
+    while IFS= read -r -d '' file; do publish "$file"; done
+  rm -rf "$RPM_TOP"
+}
+
+collect_rpm_sources()
+{
+  local name
+  cp --reflink=auto "$TARBALL_FILE" "$RPM_TOP/SOURCES/"
+  cp "$PACKAGING"/rpm/{mariadb-prepare-db-dir,prepare-db-dir.conf} "$PACKAGING/millrace.conf" \
+     "$ROOT/doc/variables.md" "$RPM_TOP/SOURCES/"
+  perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" \
+    /usr/share/doc/millrace-config/variables.md > "$RPM_TOP/SOURCES/millrace.cnf"
+  # An RPM's sources lie in one directory: base names of patches are unique.
+  for name in $(series_patches "$ROOT/series"); do
+    cp "$ROOT/patches/$name" "$RPM_TOP/SOURCES/"
+  done
+}
+
+# The spec with what VERSION and series say.
+write_spec()
+{
+  local patches
+  patches=$(series_patches "$ROOT/series" | awk '{
+    sub(".*/", ""); printf "%-15s %s\n", "Patch" NR ":", $0 }')
+  sed -e "s/@VERSION@/$UPSTREAM_VERSION/g" -e "s/@REVISION@/$MILLRACE_REVISION/g" \
+      -e "s/@TARBALL@/$UPSTREAM_TARBALL/g" -e "s/@MAINTAINER@/$MAINTAINER/g" \
+      -e "s/@DATE@/$(date -u -d "@$(package_time)" '+%a %b %d %Y')/g" \
+      "$PACKAGING/rpm/mariadb.spec.in" |
+    awk -v patches="$patches" '$0 == "@PATCHES@" { print patches; next } { print }'
+}
+
+# The same sources give the same bytes: no time of now, no name of this machine.
+rpmbuild_with()
+{
+  local time
+  time=$(package_time)
+  SOURCE_DATE_EPOCH=$time rpmbuild --define "_topdir $RPM_TOP" \
+    --define "use_source_date_epoch_as_buildtime 1" \
+    --define "clamp_mtime_to_source_date_epoch 1" \
+    --define "_buildhost millrace" "$@" "$RPM_TOP/SPECS/mariadb.spec"
+}
+
+# On a distribution with RPM: as it is. On Debian the names of BuildRequires mean
+# nothing, and the directories and flags that RHEL's macros give have to be named.
+# CPPFLAGS twice is how Debian's own build ends up, so that ccache has the objects.
+build_rpms()
+{
+  local options=() flags
+  set_ccache "$RPM_TOP/BUILD/mariadb-$UPSTREAM_VERSION"
+  if [ -e /etc/debian_version ]; then
+    flags=$(cd "$BUILD" && DEB_BUILD_MAINT_OPTIONS=hardening=+all dpkg-buildflags --get CFLAGS |
+              sed "s| -ffile-prefix-map=[^ ]*| -ffile-prefix-map=$RPM_TOP/BUILD=/usr/src/debug|")
+    flags+=" -Wdate-time -D_FORTIFY_SOURCE=2 -Wdate-time -D_FORTIFY_SOURCE=2"
+    options=(--nodeps --define "_lib lib64" --define "_libdir /usr/lib64"
+             --define "_libexecdir /usr/libexec" --define "_localstatedir /var"
+             --define "_sysconfdir /etc" --define "_docdir /usr/share/doc"
+             --define "optflags $flags" --define "_smp_mflags -j$(cores)")
+  fi
+  if have ccache; then
+    options+=(--define "millrace_cmake_options -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+  fi
+  rpmbuild_with -bb "${options[@]}"
+}
+
+# What can be checked without a distribution that has RPM.
+check_rpms()
+{
+  local file packages=()
+  mapfile -t packages < <(find "$RPM_TOP/RPMS" -name '*.rpm' 2>/dev/null | sort)
+  for file in "$RPM_TOP"/SRPMS/*.rpm "${packages[@]}"; do
+    rpm -qp --qf '    %{name} %{epoch}:%{version}-%{release} %{arch}\n' "$file" ||
+      die "rpm cannot read $(in_root "$file")"
+    rpm -K --nosignature "$file" > /dev/null || die "$(in_root "$file") is damaged"
+  done
+  check_patches_in_srpm
+  lint_rpms "${packages[@]}"
+  [ ${#packages[@]} -eq 0 ] || install_into_empty_root "${packages[@]}"
+}
+
+# Every patch of the series is in the source RPM, and nothing else is a patch.
+check_patches_in_srpm()
+{
+  diff <(series_patches "$ROOT/series" | sed 's|.*/||' | sort) \
+       <(rpm -qpl "$RPM_TOP"/SRPMS/*.rpm | grep '\.patch$' | sort) ||
+    die "the patches in the source RPM are not those of series"
+}
+
+lint_rpms()
+{
+  if ! have rpmlint; then note "rpmlint is not installed: not run"; return; fi
+  local found
+  found=$(rpmlint -c "$PACKAGING/rpm/rpmlint.toml" "$RPM_TOP"/SRPMS/*.rpm "$@" 2>&1 |
+            tee "$LOGS/rpmlint.log" | grep -E ': E: ' || true)
+  [ -z "$found" ] || die "rpmlint finds errors:"$'\n'"$found"
+  note "rpmlint: $(tail -n 1 "$LOGS/rpmlint.log")"
+}
+
+# Scripts are left out, since an empty root has no shell; users of the packages
+# don't exist either.
+install_into_empty_root()
+{
+  local root=$RPM_TOP/root out
+  mkdir -p "$root"
+  rpm --root "$root" --initdb
+  rpm --root "$root" --install --nodeps --noscripts --nosignature --ignorearch --ignoreos \
+    "$@" > "$LOGS/rpm-root.log" 2>&1 ||
+    { tail -n 10 "$LOGS/rpm-root.log" >&2; die "the packages cannot be installed"; }
+  out=$(rpm --root "$root" --verify --all --nodeps --noscripts --nouser --nogroup --nomtime 2>&1 |
+          grep -v '^warning:' || true)
+  [ -z "$out" ] || die "not as packaged:"$'\n'"$out"
+  out=$("$root/usr/libexec/mariadbd" --no-defaults --version) ||
+    die "the server in the package does not run"
+  [[ $out == *"$UPSTREAM_VERSION-MariaDB-$MILLRACE_REVISION"* ]] || die "it is another server: $out"
+  note "installed into an empty root: ${out#*Ver }"
 }
 
 # --- installed by hand, and the tarball ---------------------------------------
@@ -211,8 +350,8 @@ step_install()
       die "$PREFIX belongs to the whole system; give a directory of its own," \
           "or build a package: ./build.sh deb" ;;
   esac
-  mkdir -p "$PREFIX" 2>/dev/null && [ -w "$PREFIX" ] ||
-    die "cannot write to $PREFIX"
+  mkdir -p "$PREFIX" 2>/dev/null || true
+  [ -w "$PREFIX" ] || die "cannot write to $PREFIX"
   stage_release "$BUILD/install"
   cp -a "$BUILD/install/." "$PREFIX/"
   rm -rf "$BUILD/install"
@@ -278,6 +417,7 @@ bundle_libraries()
 # Programs and shared libraries below $1.
 elf_files()
 {
+  # shellcheck disable=SC2016  # for the inner shell
   find "$1" -type f \( -perm -u+x -o -name '*.so*' \) -print0 | sort -z |
     xargs -0 -n 1 sh -c 'case $(head -c 4 "$0" | tr -d "\0\177") in
                            ELF) printf "%s\n" "$0" ;;
