@@ -341,7 +341,9 @@ install_into_empty_root()
 
 # What a server and its administrator need; not headers, tests and the like.
 INSTALL_COMPONENTS="Server Server_Scripts ManPagesServer Client ManPagesClient
-  ClientPlugins SharedLibraries Common Backup"
+  ClientPlugins SharedLibraries Common backup cracklib-password-check
+  gssapi-server hashicorp-key-management provider-bzip2 provider-lz4
+  provider-lzma provider-lzo provider-snappy"
 
 step_install()
 {
@@ -369,7 +371,7 @@ stage_release()
   done > "$STEP_LOG" 2>&1 || { tail -n 5 "$STEP_LOG" >&2; die "cmake --install failed"; }
   # What would go to /etc and the like stays behind: nothing outside of DIR.
   mv "$stage.root/usr" "$stage"
-  rm -rf "$stage.root"
+  rm -rf "$stage.root" "$stage"/lib/{sysusers.d,tmpfiles.d}
   install -m 755 "$PACKAGING/millrace-server" "$stage/bin/millrace-server"
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" share/doc/millrace/variables.md \
     > "$stage/share/mysql/millrace.cnf"
