@@ -277,6 +277,9 @@ build_rpms()
     options=(--nodeps --define "_lib lib64" --define "_libdir /usr/lib64"
              --define "_libexecdir /usr/libexec" --define "_localstatedir /var"
              --define "_sysconfdir /etc" --define "_docdir /usr/share/doc"
+             --define "_unitdir /usr/lib/systemd/system"
+             --define "_tmpfilesdir /usr/lib/tmpfiles.d"
+             --define "_sysusersdir /usr/lib/sysusers.d"
              --define "optflags $flags" --define "_smp_mflags -j$(cores)")
   fi
   if have ccache; then
