@@ -158,9 +158,7 @@ narrow_to_core()
   awk -v base="$DEBIAN_VERSION" -v ours="$MAINTAINER" '
     BEGIN { RS = ""; ORS = "\n\n" }
     /^Source:/ {
-      match($0, /\nMaintainer: [^\n]*/)
-      theirs = substr($0, RSTART + 13, RLENGTH - 13)
-      sub(/\nMaintainer: [^\n]*/, "\nMaintainer: " ours "\nXSBC-Original-Maintainer: " theirs)
+      sub(/\nMaintainer: [^\n]*/, "\nMaintainer: " ours)
       sub(/\nUploaders: [^\n]*/, "")
     }
     /^Package: mariadb-server-core\n/ {
