@@ -61,6 +61,7 @@ make_chroot()
   fi
   apt-config dump | grep -iE '^Acquire::[a-z:]*proxy' > "$dir/etc/apt/apt.conf.d/80proxy" || true
   cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
+  echo "127.0.0.1 localhost" > "$dir/etc/hosts"
   # Without an init, invoke-rc.d starts nothing unless it is told to.
   printf '#!/bin/sh\nexit 0\n' > "$dir/usr/sbin/policy-rc.d"
   chmod +x "$dir/usr/sbin/policy-rc.d"
@@ -77,6 +78,7 @@ start_chroot()
       mount -t devpts devpts "$1/dev/pts"
       mount -t tmpfs tmpfs "$1/dev/shm"
       ip link set lo up
+      hostname localhost
       touch "$1/tmp/chroot-ready"
       # Not sleep itself: somebody has to collect the dead.
       while :; do sleep 3600 & wait $!; done' chroot "$1" < /dev/null 9>&- &

@@ -14,7 +14,7 @@ PACKAGES_DEB="debhelper dh-exec fakeroot lsb-release po-debconf psmisc
   libjudy-dev unixodbc-dev"
 PACKAGES_RPM="rpm"
 PACKAGES_TARBALL="patchelf"
-PACKAGES_TEST_PACKAGES="debootstrap iproute2 lintian binutils util-linux"
+PACKAGES_TEST_PACKAGES="binutils debootstrap hostname iproute2 lintian util-linux"
 PACKAGES_BENCH="gnuplot-nox fonts-dejavu-core"
 
 # Without these nothing works, on any system.
