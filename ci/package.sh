@@ -267,8 +267,8 @@ rpmbuild_with()
 # flavour, so that ccache has most of the objects.
 build_rpms()
 {
-  local options=() tree=$RPM_TOP/BUILD/mariadb-$UPSTREAM_VERSION
-  set_ccache "$tree/build"
+  local options=() objects=$RPM_TOP/BUILD/mariadb-objects
+  set_ccache "$objects"
   if [ -e /etc/debian_version ]; then
     options=(--nodeps --define "_lib lib64" --define "_libdir /usr/lib64"
              --define "_libexecdir /usr/libexec" --define "_localstatedir /var"
@@ -276,11 +276,14 @@ build_rpms()
              --define "_unitdir /usr/lib/systemd/system"
              --define "_tmpfilesdir /usr/lib/tmpfiles.d"
              --define "_sysusersdir /usr/lib/sysusers.d"
-             --define "optflags -ffile-prefix-map=$tree/build=/usr/src/millrace"
+             --define "optflags -ffile-prefix-map=$objects=/usr/src/millrace"
              --define "build_ldflags -Wl,-z,relro -Wl,-z,now$(gcc_links_with_mold && echo " -fuse-ld=mold")")
   fi
+  # rpmbuild sets LANG, which ccache counts as a difference.
+  local launcher="env;-u;LANG;ccache"
+  if [ -n "${LANG-}" ]; then launcher="env;LANG=$LANG;ccache"; fi
   if have ccache; then
-    options+=(--define "millrace_cmake_options -DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
+    options+=(--define "millrace_cmake_options -DCMAKE_C_COMPILER_LAUNCHER='$launcher' -DCMAKE_CXX_COMPILER_LAUNCHER='$launcher'")
   fi
   rpmbuild_with -bb "${options[@]}"
 }
