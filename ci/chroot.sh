@@ -71,8 +71,9 @@ make_chroot()
 start_chroot()
 {
   CHROOT=$1
+  # It ends with this script, however that ends.
   # shellcheck disable=SC2016  # for the inner shell
-  unshare --mount --pid --net --ipc --uts --fork --kill-child \
+  setpriv --pdeathsig KILL unshare --mount --pid --net --ipc --uts --fork --kill-child \
     bash -c 'set -e
       mount -t proc proc "$1/proc"
       mount -t devpts devpts "$1/dev/pts"
