@@ -9,7 +9,7 @@ BENCH_PORT=3407
 DEFAULT_CONFIGS="millrace stock-pool stock-threads"
 BENCH_BASELINE=stock-pool
 # The order is that of the tables: the two curves first.
-ALL_SCENARIOS="curve-read curve-write after-burst hot-row long-beside-short skew
+ALL_SCENARIOS="curve-read curve-write after-burst hot-row long-beside-short long-writer skew
   wan-transactions idle-in-transaction max-threads login-storm silent-clients
   idle-10k slow-readers binlog-dumps io-bound probe"
 DEFAULT_ROUNDS=5

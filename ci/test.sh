@@ -2,7 +2,7 @@
 # test; or upstream's whole main suite with the pool on.
 # shellcheck shell=bash
 
-UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits"
+UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits threadpool_long threadpool_timeouts"
 BENCH_UNIT_TESTS="histogram template workload"
 POOL_ON=--mysqld=--thread-handling=pool-of-threads
 STOCK_FAILURES=$ROOT/ci/stock-failures.txt
