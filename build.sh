@@ -21,6 +21,8 @@ ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 . "$ROOT/ci/test.sh"
 # shellcheck source=ci/bench.sh
 . "$ROOT/ci/bench.sh"
+# shellcheck source=ci/package.sh
+. "$ROOT/ci/package.sh"
 # shellcheck source=ci/check.sh
 . "$ROOT/ci/check.sh"
 # shellcheck source=ci/clean.sh
@@ -38,6 +40,11 @@ usage: ./build.sh COMMAND [OPTION]...
   bench  [SCENARIO]... [--quick] [--rounds N] [--config X]...
                                                build, then compare servers
   bench  --compare RUN RUN | --publish RUN | --against-sysbench
+  deb    [--full]                              Debian packages
+  rpm    [--source]                            RPM packages
+  tarball                                      a tarball that runs where it is
+                                               unpacked
+  install --prefix DIR                         put the release flavour there
   build  [--flavour X] [--full]                compile
   source                                       unpack and apply the patches
   fetch                                        get and verify upstream's source
@@ -85,6 +92,17 @@ bench   Runs the scenarios named, or all, against the release pool, the stock
         --publish RUN       put its tables and plots into doc/benchmarks.md
         --against-sysbench  whether sysbench measures the same (it has to be
                             installed)
+deb     Builds mariadb-server-core, which replaces Debian's package of that name,
+        its debug symbols and millrace-config, which switches the pool on. They
+        are in build/packages. doc/packaging.md says how to install them and how
+        to go back; ci/test-packages tests that.
+        --full  Debian's whole package set instead, with our stack (hours)
+rpm     Builds a source RPM and from it mariadb-server and mariadb-errmsg, in the
+        layout of RHEL 10, and checks them.
+        --source  only the source RPM
+tarball Packs the release flavour with the libraries that it needs, except libc.
+install Puts the release flavour below DIR.
+        For these four, SOURCE_DATE_EPOCH sets the time that files carry.
 build   Compiles build/FLAVOUR: sql/mariadbd, client/mariadb and the rest.
         release  optimised, as deployed      debug  assertions, debug_sync
         asan     address sanitizer           tsan   thread sanitizer
@@ -122,6 +140,7 @@ usage_error()
 
 # Options, and which command takes which.
 FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
+PREFIX='' SOURCE_ONLY=no
 QUICK=no ROUNDS='' BENCH_MODE=measure
 MTR_ARGS=() BENCH_CONFIGS=() BENCH_SCENARIOS=()
 
@@ -134,9 +153,9 @@ parse_options()
     shift
     # "--name value" and "--name=value" mean the same.
     case $arg in
-      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*)
+      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*|--prefix=*)
         value=${arg#*=} arg=${arg%%=*} ;;
-      --flavour|--port|--tarball|--rounds|--config)
+      --flavour|--port|--tarball|--rounds|--config|--prefix)
         [ $# -gt 0 ] || usage_error "$arg needs a value"
         value=$1
         shift ;;
@@ -149,11 +168,16 @@ parse_options()
         usage_error "not a port number: $value"
       fi
       PORT=$value
-    elif [ "$arg" = --tarball ] && takes "fetch source build run test bench check"; then
+    elif [ "$arg" = --tarball ] && takes "fetch source build run test bench check deb rpm tarball install"; then
       TARBALL=$(realpath -e -- "$value" 2>/dev/null) ||
         usage_error "no such file: $value"
-    elif [ "$arg" = --full ] && takes "deps build run test"; then
+    elif [ "$arg" = --full ] && takes "deps build run test deb"; then
       FULL=yes
+    elif [ "$arg" = --source ] && takes rpm; then
+      SOURCE_ONLY=yes
+    elif [ "$arg" = --prefix ] && takes install; then
+      [ -n "$value" ] || usage_error "--prefix needs a directory"
+      PREFIX=$(realpath -m -- "$value")
     elif [ "$arg" = --all ] && takes "test clean"; then
       ALL=yes
     elif [ "$arg" = --each ] && takes check; then
@@ -192,9 +216,12 @@ main()
   case $COMMAND in
     help|--help|-h) help; exit 0 ;;
     deps|fetch|source|build|run|stop|test|bench|check|clean) ;;
+    deb|rpm|tarball|install) ;;
     *) usage_error "unknown command: $COMMAND" ;;
   esac
   parse_options "$@"
+  [ "$COMMAND" != install ] || [ -n "$PREFIX" ] ||
+    usage_error "install needs --prefix DIR"
   [[ $ROOT != *[[:space:]]* ]] ||
     die "the path of this checkout has blanks in it ($ROOT)," \
         "which upstream's build and test tools do not support: move it"
@@ -204,6 +231,10 @@ main()
     fetch)  steps deps fetch ;;
     source) steps deps fetch source ;;
     build)  steps deps fetch source build ;;
+    deb)    steps deps fetch unpack deb ;;
+    rpm)    steps deps fetch rpm ;;
+    tarball) steps deps fetch source build tarball ;;
+    install) steps deps fetch source build install ;;
     run)    steps deps fetch source build run; describe_server ;;
     test)   steps deps fetch source build test; report_tests ;;
     bench)

@@ -8,7 +8,7 @@ self_test()
 {
   local name=${1//-/_} copy expected report
   copy=$(mktemp -d)
-  ( cd "$ROOT" && cp -a patches series VERSION build.sh ci .ci mysql-test bench "$copy/" )
+  ( cd "$ROOT" && cp -a patches series VERSION build.sh ci .ci mysql-test bench packaging doc "$copy/" )
   expected=$(cd "$copy" && "plant_$name") ||
     { rm -rf "$copy"; echo "the defect could not be planted"; return 1; }
   if report=$(STACK=$copy; "spoiled_$name" 2>&1); then
@@ -109,12 +109,24 @@ plant_shellcheck()
   echo 'SC2086'
 }
 
+plant_packaged_settings()
+{
+  sed -i "/^| .thread_pool_high_prio_mode. (ours)/d" doc/variables.md
+  echo 'adds thread_pool_high_prio_mode; doc/variables.md does not list it'
+}
+
+plant_dockerfile()
+{
+  sed -i 's/^COPY /COPPY /' packaging/Dockerfile
+  echo 'no instruction of a Dockerfile: COPPY'
+}
+
 plant_abi() { echo 'millrace_planted'; }
 
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers tests_exist applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes version \
-            no_local_names shellcheck; do
+            no_local_names shellcheck packaged_settings dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 

@@ -8,7 +8,7 @@
 STACK=$ROOT
 CHECKS="series headers tests-exist applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes version
-  no-local-names shellcheck abi"
+  no-local-names shellcheck packaged-settings dockerfile abi"
 CHECKS_PASSED=0 CHECKS_FAILED=0
 
 step_check()
@@ -316,7 +316,50 @@ local_names()
 check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
-  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh )
+  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh &&
+    shellcheck -x ci/test-packages packaging/millrace-server packaging/debian/*.post* )
+}
+
+# --- packaging -------------------------------------------------------------
+
+# The configuration file of the packages is made from doc/variables.md; so each
+# variable that a patch says it adds has to be there.
+check_packaged_settings()
+{
+  local config name status=0
+  config=$(perl "$STACK/packaging/make-config.pl" "$STACK/doc/variables.md" here) || return 1
+  for name in $(for_each_patch surface_of | grep -oE '\bthread_pool_[a-z_]+' | sort -u); do
+    grep -q "^#loose_$name =" <<< "$config" ||
+      { echo "a patch adds $name; doc/variables.md does not list it as ours"; status=1; }
+  done
+  return $status
+}
+
+# The variables in a patch's "Surface: sysvar a, b; status c".
+surface_of() { field_of "$1" Surface | tr ';' '\n' | grep -i 'sysvar' || true; }
+
+DOCKER_INSTRUCTIONS="FROM ARG COPY RUN VOLUME EXPOSE USER STOPSIGNAL HEALTHCHECK CMD ENV ENTRYPOINT WORKDIR LABEL"
+
+# As far as it goes without an engine: instructions, JSON arrays, the shell
+# commands, and the version that it is for.
+check_dockerfile()
+{
+  local file=$STACK/packaging/Dockerfile word rest status=0 first=''
+  while read -r word rest; do
+    [ -n "$first" ] || first=$word
+    [[ " $DOCKER_INSTRUCTIONS " == *" $word "* ]] ||
+      { echo "no instruction of a Dockerfile: $word"; status=1; }
+    case $word in
+      RUN) bash -n <<< "$rest" || status=1 ;;
+      CMD|HEALTHCHECK|ENTRYPOINT)
+        [[ $rest != *'['* ]] || perl -MJSON::PP -e 'decode_json($ARGV[0])' "${rest#CMD }" ||
+          { echo "not a JSON array: $rest"; status=1; } ;;
+    esac
+  done < <(sed -e '/^#/d' -e '/^$/d' "$file" | sed -e ':a' -e '/\\$/{N;s/\\\n//;ba' -e '}')
+  [ "$first" = FROM ] || { echo "it does not begin with FROM"; status=1; }
+  grep -qx "ARG BASE=$(sed -n 's/^DEBIAN_VERSION=//p' "$STACK/VERSION")" "$file" ||
+    { echo "ARG BASE is not DEBIAN_VERSION of VERSION"; status=1; }
+  return $status
 }
 
 # --- ABI -------------------------------------------------------------------

@@ -9,7 +9,7 @@ step_clean()
   fi
   if server_pid > /dev/null; then stop_server; fi
   for item in $FLAVOURS each src src.new stock-src stock-src.new each-src \
-              each-src.new log; do
+              each-src.new deb rpm tarball install install.root test-packages log; do
     remove "$BUILD/$item"
   done
   remove "$(test_directory)"
@@ -31,7 +31,7 @@ step_clean()
     rm -rf "$BUILD"
   else
     note "kept: build/fetch (downloads), build/run (the server's data)," \
-         "build/bench (results)"
+         "build/bench (results), build/packages"
   fi
 }
 

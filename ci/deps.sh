@@ -10,6 +10,11 @@ PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
   libsnappy-dev libssl-dev libsystemd-dev liburing-dev libxml2-dev libzstd-dev
   uuid-dev zlib1g-dev"
 PACKAGES_FULL="libjudy-dev unixodbc-dev"
+PACKAGES_DEB="debhelper dh-exec fakeroot lsb-release po-debconf psmisc
+  libjudy-dev unixodbc-dev"
+PACKAGES_RPM="rpm"
+PACKAGES_TARBALL="patchelf"
+PACKAGES_TEST_PACKAGES="binutils debootstrap hostname iproute2 lintian util-linux"
 PACKAGES_BENCH="gnuplot-nox fonts-dejavu-core"
 
 # Without these nothing works, on any system.
@@ -26,9 +31,15 @@ has_pmem()
 packages_needed()
 {
   local list=$PACKAGES
+  if [ "$COMMAND" = test-packages ]; then list=$PACKAGES_TEST_PACKAGES; fi
   if has_pmem; then list+=" libpmem-dev"; fi
   if [ "$FULL" = yes ]; then list+=" $PACKAGES_FULL"; fi
-  if [ "$COMMAND" = bench ]; then list+=" $PACKAGES_BENCH"; fi
+  case $COMMAND in
+    bench)   list+=" $PACKAGES_BENCH" ;;
+    deb)     list+=" $PACKAGES_DEB" ;;
+    rpm)     list+=" $PACKAGES_RPM" ;;
+    tarball) list+=" $PACKAGES_TARBALL" ;;
+  esac
   # One line.
   read -r -d '' -a list <<< "$list" || true
   echo "${list[*]}"

@@ -86,6 +86,11 @@ describe_step()
     bench)  echo "measure" ;;
     against_sysbench) echo "tpbench beside sysbench" ;;
     check)  echo "the patch stack" ;;
+    deb)    if [ "$FULL" = yes ]; then echo "Debian's whole package set"
+            else echo "mariadb-server-core and millrace-config"; fi ;;
+    rpm)    echo "source RPM$([ "$SOURCE_ONLY" = yes ] || echo ", mariadb-server and mariadb-errmsg")" ;;
+    tarball) echo "pack the release flavour" ;;
+    install) echo "to $PREFIX" ;;
     clean)  echo "what was built" ;;
   esac
 }
