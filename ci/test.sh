@@ -2,7 +2,7 @@
 # test; or upstream's whole main suite with the pool on.
 # shellcheck shell=bash
 
-UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits threadpool_long threadpool_timeouts"
+UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits threadpool_long threadpool_timeouts threadpool_waits threadpool_exempt"
 BENCH_UNIT_TESTS="histogram template workload"
 POOL_ON=--mysqld=--thread-handling=pool-of-threads
 STOCK_FAILURES=$ROOT/ci/stock-failures.txt
@@ -106,6 +106,8 @@ run_mtr()
   vardir=$(test_directory)/$FLAVOUR-$what
   mkdir -p "$(dirname "$vardir")"
   need_space 1000 "the tests"
+  build_tpwire
+  STEP_LOG=$log
   MTR_LOG=$log
   ( cd "$dir/mysql-test" &&
     "${MTR_PREFIX[@]}" perl ./mtr --force --max-test-fail=0 --retry=1 \
@@ -117,6 +119,17 @@ run_mtr()
   fi
   if [ $status -ne 0 ]; then keep_logs "$vardir" "$LOGS/mtr-$FLAVOUR/$what"; fi
   MTR_LOG=''
+}
+
+# The client of the tests thread_pool.buffered_*, which find it in the environment.
+build_tpwire()
+{
+  export TPWIRE=$BUILD/wire/tpwire
+  STEP_LOG=$LOGS/tpwire.log
+  if ! make -C "$ROOT/wire" OUT="$BUILD/wire" > "$STEP_LOG" 2>&1; then
+    tail -n 20 "$STEP_LOG" >&2
+    die "tpwire does not compile; the whole log is $(in_root "$STEP_LOG")"
+  fi
 }
 
 # "pass|retried|fail|skip TEST" from mtr's output. A test that fails in one of
@@ -213,6 +226,9 @@ test_tpbench()
     echo "ssl_cert=$keys/server-cert.pem"
     echo "ssl_key=$keys/server-key.pem"; } > "$WORK/test/my.cnf"
   start_bench_server test "$FLAVOUR" "$WORK/test/data" "$WORK/test/server.log"
+  # Here InnoDB's log is a file, not memory as mtr's may be: commits wait for it.
+  run_program wire:commits "$TPWIRE" --socket="${SERVER_SOCKET[test]}" \
+    --port="${SERVER_PORT[test]}" commits
   TPBENCH=$TPBENCH PORT=${SERVER_PORT[test]} PID=${SERVER_PID[test]} \
     CLIENT="$dir/client/mariadb --no-defaults --socket=${SERVER_SOCKET[test]}" \
     run_program bench:tpbench bash "$ROOT/bench/test/tpbench-t.sh"

@@ -1,0 +1,59 @@
+# A client that stops in the middle, for tests of waits for the network. Speaks
+# the protocol by itself, and then sleeps until it is ended by a signal.
+#   raw_client.pl PORT silent   connects, and says nothing
+#   raw_client.pl PORT tls      asks for TLS, and says nothing more
+#   raw_client.pl PORT read     logs in as root, and sends a half of a statement
+#   raw_client.pl PORT write    logs in as root, and doesn't read a large result
+use strict;
+use warnings;
+use IO::Socket::INET;
+
+my ($port, $what) = @ARGV;
+my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Proto => 'tcp') or die "connect: $!";
+
+sub get
+{
+  my ($length) = @_;
+  my $got = '';
+  while (length $got < $length)
+  {
+    sysread($socket, $got, $length - length $got, length $got) or die 'no answer';
+  }
+  return $got;
+}
+
+sub get_packet { my ($l, $h) = unpack('vC', get(4)); return get($l + 65536 * $h) }
+
+sub put_packet
+{
+  my ($number, $content, $length) = @_;
+  $length //= length $content;
+  syswrite($socket, pack('VX', $length) . chr($number) . $content) or die "send: $!";
+}
+
+sub stop_here { sleep 1000 while 1 }
+
+# CLIENT_LONG_PASSWORD, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION
+my $flags = 0x1 | 0x200 | 0x8000;
+my $head = pack('VCx23', 0xffffff, 8);
+
+stop_here if $what eq 'silent';
+get_packet;
+if ($what eq 'tls')
+{
+  put_packet(1, pack('V', $flags | 0x800) . $head);
+  stop_here;
+}
+put_packet(1, pack('V', $flags) . $head . "root\0\0");
+my $answer = get_packet;
+die 'no login' unless ord $answer == 0;
+if ($what eq 'read')
+{
+  put_packet(0, "\3SELECT 1", 100);
+}
+else
+{
+  # More than the kernel holds for the two of them.
+  put_packet(0, "\3SELECT REPEAT('x', 15000000), REPEAT('y', 15000000) FROM test.t");
+}
+stop_here;
