@@ -238,7 +238,8 @@ void batch_data(struct batch *b, const void *data, size_t size, const char *want
   The number that the server wants to see in a compressed packet which begins at
   this place of the stream. It counts those of a command from 0, its own request
   for a file among them. It reads a packet only when it needs one: at the
-  beginning of a command, or within it.
+  beginning of a command, or within it. A command that lies in earlier packets as
+  a whole counts as one.
 */
 static uint8_t number_at(struct batch *b, size_t place)
 {
@@ -246,7 +247,7 @@ static uint8_t number_at(struct batch *b, size_t place)
   {
     const struct step *s= &b->steps[b->numbered];
     if (!s->is_data)
-      b->next_number= 0;
+      b->next_number= s->to <= place;
     else if (s->first_data)
       b->next_number++;
   }
