@@ -142,7 +142,7 @@ static void *zeroed(size_t count, size_t size)
 static void wake_all(struct engine *e)
 {
   uint64_t one= 1;
-  for (unsigned i= 0; i < e->options->threads; i++)
+  for (unsigned i= 0; i < e->thread_count; i++)
     if (write(e->threads[i].wake, &one, sizeof(one)) < 0)
       continue;                 /* its counter is full: it will wake up */
 }
@@ -1159,6 +1159,25 @@ static void listen_only(struct conn *c)
   }
 }
 
+/*
+  The packet that asks for TLS: what it can do (protocol 4.1, TLS), the longest packet,
+  the character set. The handshake would follow.
+*/
+static void ask_for_tls(struct conn *c)
+{
+  static const unsigned char request[36]=
+  {
+    32, 0, 0, 1, 0x85, 0xae, 0x0a, 0, 0, 0, 0, 1, 33
+  };
+  char message[200];
+  /* A new socket has room for that. */
+  if (send(c->fd, request, sizeof(request), MSG_NOSIGNAL) == sizeof(request))
+    return;
+  snprintf(message, sizeof(message), "class %s: cannot ask for TLS: %s",
+           c->class->name, strerror(errno));
+  fatal(c->thread->engine, false, message);
+}
+
 static void raw_connected(struct conn *c)
 {
   struct engine *e= c->thread->engine;
@@ -1173,6 +1192,8 @@ static void raw_connected(struct conn *c)
     fatal(e, false, message);
     return;
   }
+  if (c->class->tls)
+    ask_for_tls(c);
   c->stage= STAGE_MUTE;
   watch(c, c->fd, false);
   count_connected(c);
@@ -1317,7 +1338,8 @@ static void begin_running(struct event_thread *t)
       int64_t first= interval(t, &w->classes[i], t->arrivals[i].rate);
       /* Evenly spaced over all threads, not all threads at once. */
       if (w->classes[i].even_arrivals)
-        first= first * (t->number + 1) / t->engine->options->threads;
+        first= w->classes[i].apart ? first :
+               first * (t->number + 1) / t->engine->options->threads;
       t->arrivals[i].next= start + first;
     }
   }
@@ -1469,7 +1491,7 @@ static void *run_thread(void *argument)
   count_unfinished(t, now);
   /* The last one does it: the others may still have something open. */
   if (__atomic_add_fetch(&e->threads_measured, 1, __ATOMIC_ACQ_REL) ==
-        e->options->threads && e->options->stop_at_end)
+        e->thread_count && e->options->stop_at_end)
     kill(e->options->stop_at_end, SIGSTOP);
   for (unsigned i= 0; i < t->conn_count; i++)
     free_connection(&t->conns[i]);
@@ -1535,14 +1557,19 @@ static bool init_thread(struct engine *e, struct event_thread *t, unsigned numbe
   t->stats= zeroed(w->class_count, sizeof(*t->stats));
   t->arrivals= zeroed(w->class_count, sizeof(*t->arrivals));
   for (unsigned i= 0; i < w->class_count; i++)
-    mine+= w->classes[i].connections / e->options->threads + 1;
+    mine+= w->classes[i].apart ? w->classes[i].connections :
+           w->classes[i].connections / e->options->threads + 1;
   t->conns= zeroed(mine, sizeof(*t->conns));
   t->timers= zeroed(mine, sizeof(*t->timers));
   for (unsigned i= 0; i < w->class_count; i++)
   {
     struct class *c= &w->classes[i];
     uint64_t share= 0;
-    for (uint64_t k= number; k < c->connections; k+= e->options->threads)
+    /* Those apart have the last thread to themselves. */
+    bool is_apart= number == e->options->threads;
+    for (uint64_t k= is_apart ? 0 : number;
+         k < c->connections && c->apart == is_apart;
+         k+= c->apart ? 1 : e->options->threads)
     {
       make_conn(t, i, k);
       share++;
@@ -1561,11 +1588,15 @@ bool engine_start(struct engine *e, const struct options *options,
   e->start= e->window_begin= e->window_end= e->drain_end= INT64_MAX;
   e->stopped= INT64_MAX;
   pthread_mutex_init(&e->lock, NULL);
-  e->threads= zeroed(options->threads, sizeof(*e->threads));
-  for (unsigned i= 0; i < options->threads; i++)
+  e->thread_count= options->threads;
+  for (unsigned i= 0; i < workload->class_count; i++)
+    if (workload->classes[i].apart)
+      e->thread_count= options->threads + 1;
+  e->threads= zeroed(e->thread_count, sizeof(*e->threads));
+  for (unsigned i= 0; i < e->thread_count; i++)
     if (!init_thread(e, &e->threads[i], i))
       return false;
-  for (unsigned i= 0; i < options->threads; i++)
+  for (unsigned i= 0; i < e->thread_count; i++)
   {
     struct event_thread *t= &e->threads[i];
     int error= pthread_create(&t->thread, NULL, run_thread, t);
@@ -1677,7 +1708,7 @@ struct class_stats *engine_finish(struct engine *e)
     merged[i].series_passes= zeroed(e->series_length, sizeof(uint64_t));
     merged[i].series_statements= zeroed(e->series_length, sizeof(uint64_t));
   }
-  for (unsigned k= 0; k < e->options->threads; k++)
+  for (unsigned k= 0; k < e->thread_count; k++)
   {
     struct event_thread *t= &e->threads[k];
     pthread_join(t->thread, NULL);
@@ -1692,7 +1723,7 @@ struct class_stats *engine_finish(struct engine *e)
 
 bool engine_done(struct engine *e)
 {
-  return LOAD(e->threads_done) == e->options->threads;
+  return LOAD(e->threads_done) == e->thread_count;
 }
 
 void engine_server_gone(struct engine *e, const char *message)
@@ -1702,7 +1733,7 @@ void engine_server_gone(struct engine *e, const char *message)
 
 void engine_mark_cpu(struct engine *e)
 {
-  for (unsigned i= 0; i < e->options->threads; i++)
+  for (unsigned i= 0; i < e->thread_count; i++)
     e->threads[i].marked_cpu=
       __atomic_load_n(&e->threads[i].cpu, __ATOMIC_RELAXED);
 }
@@ -1710,7 +1741,7 @@ void engine_mark_cpu(struct engine *e)
 int64_t engine_busiest_cpu(struct engine *e)
 {
   int64_t most= 0;
-  for (unsigned i= 0; i < e->options->threads; i++)
+  for (unsigned i= 0; i < e->thread_count; i++)
   {
     struct event_thread *t= &e->threads[i];
     int64_t cpu= __atomic_load_n(&t->cpu, __ATOMIC_RELAXED) - t->marked_cpu;
@@ -1724,7 +1755,7 @@ void engine_progress(struct engine *e, unsigned class, uint64_t *passes,
                      uint64_t *errors)
 {
   *passes= *errors= 0;
-  for (unsigned i= 0; i < e->options->threads; i++)
+  for (unsigned i= 0; i < e->thread_count; i++)
   {
     struct class_stats *s= &e->threads[i].stats[class];
     *passes+= __atomic_load_n(&s->live_passes, __ATOMIC_RELAXED);

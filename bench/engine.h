@@ -60,6 +60,7 @@ struct engine
   struct workload *workload;
   struct sockaddr_storage address;      /* for silent clients */
   socklen_t address_length;
+  unsigned thread_count;        /* one more than asked for, if classes are apart */
   struct event_thread *threads;
 
   /* Set by the main thread, read by all. Nanoseconds of CLOCK_MONOTONIC. */

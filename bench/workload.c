@@ -220,7 +220,7 @@ static bool *yes_no_key(struct class *c, const char *key)
   struct { const char *key; bool *to; } known[]=
   {
     {"may_be_empty", &c->may_be_empty}, {"background", &c->background},
-    {"aside", &c->aside},
+    {"aside", &c->aside}, {"apart", &c->apart},
     {"tls", &c->tls}, {"compress", &c->compress}, {"reconnect", &c->reconnect},
     {"silent", &c->silent}, {"idle", &c->idle}, {"binlog_dump", &c->binlog_dump}
   };
@@ -491,9 +491,8 @@ static const char *contradiction(const struct class *c)
            "rate, reconnect or protocol";
   if (!mute && !c->statement_count)
     return "has no statement";
-  if (c->silent && (c->init_count || c->tls || c->compress || c->port ||
-                    c->socket))
-    return "is silent, so it cannot have init, tls, compress, port or socket";
+  if (c->silent && (c->init_count || c->compress || c->port || c->socket))
+    return "is silent, so it cannot have init, compress, port or socket";
   if (c->port && c->socket)
     return "has both port and socket";
   if (c->tls && c->reconnect)

@@ -27,6 +27,7 @@ struct class
   bool may_be_empty;            /* 0 connections are no mistake */
   bool background;              /* is not waited for at the end */
   bool aside;                   /* not counted in the CPU time per statement */
+  bool apart;                   /* driven by a thread of its own, with others that are */
 
   /* What a connection does: passes through its statements. */
   struct template **statements;
@@ -42,7 +43,7 @@ struct class
   /* How it speaks. */
   bool prepared, tls, compress;
   bool reconnect;               /* a new connection for each pass */
-  bool silent;                  /* connects, and never says a word */
+  bool silent;                  /* connects, and never says a word; with tls, that one */
   bool idle;                    /* logs in, and then never says a word */
   bool binlog_dump;             /* asks for the binary log, from its beginning */
   double read_rate;             /* bytes per second; 0: as fast as it can */

@@ -300,6 +300,10 @@ start_configuration()
   mkdir "$WORK/$1"
   copy_data "$WORK/$1/data"
   { cat "$ROOT/bench/common.cnf"
+    # For classes with TLS: upstream's keys for tests
+    printf 'ssl_%s\n' "ca=$BUILD/src/mysql-test/std_data/cacert.pem" \
+      "cert=$BUILD/src/mysql-test/std_data/server-cert.pem" \
+      "key=$BUILD/src/mysql-test/std_data/server-key.pem"
     "$TPBENCH" --head=server_option "$(scenario_file "$2")"
     cat "${CONFIG_FILE[$1]}"; } > "$WORK/$1/my.cnf"
   start_bench_server "$1" "$(config_flavour "$1")" "$WORK/$1/data" \
