@@ -98,8 +98,9 @@ static const struct
   {"thread_pool_dedicated_listener", {"0", "1"}},
   {"thread_pool_exact_stats", {"0", "1"}},
   {"thread_pool_exempt_programs", {"''", "'stress'", "'other,stress'", "'nobody'"}},
-  /* Fewer, and those that wait could keep out who would wake them. */
-  {"thread_pool_max_threads", {"40", "60", "200", "65536"}},
+  /* With few, the reserve has to let through who would wake those that wait. */
+  {"thread_pool_max_threads", {"12", "40", "60", "200", "65536"}},
+  {"thread_pool_reserve_threads", {"16", "32", "64"}},
   {"thread_pool_idle_timeout", {"1", "2", "60"}},
   {"thread_pool_prio_kickup_timer", {"0", "10", "1000"}},
   {"thread_pool_high_prio_mode", {"transactions", "statements", "none"}},
