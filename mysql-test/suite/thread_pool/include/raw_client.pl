@@ -1,7 +1,6 @@
 # A client that stops in the middle, for tests of waits for the network. Speaks
 # the protocol by itself, and then sleeps until it is ended by a signal.
-#   raw_client.pl PORT silent   connects, and says nothing
-#   raw_client.pl PORT tls      asks for TLS, and says nothing more
+#   raw_client.pl PORT auth     is asked for another plugin in its login, and says nothing
 #   raw_client.pl PORT read     logs in as root, and sends a half of a statement
 #   raw_client.pl PORT write    logs in as root, and doesn't read a large result
 use strict;
@@ -37,11 +36,11 @@ sub stop_here { sleep 1000 while 1 }
 my $flags = 0x1 | 0x200 | 0x8000;
 my $head = pack('VCx23', 0xffffff, 8);
 
-stop_here if $what eq 'silent';
 get_packet;
-if ($what eq 'tls')
+if ($what eq 'auth')
 {
-  put_packet(1, pack('V', $flags | 0x800) . $head);
+  # CLIENT_PLUGIN_AUTH, and a plugin that the server does not know
+  put_packet(1, pack('V', $flags | 0x80000) . $head . "root\0\0none\0");
   stop_here;
 }
 put_packet(1, pack('V', $flags) . $head . "root\0\0");
