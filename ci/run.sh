@@ -65,22 +65,25 @@ same_binary()
   [ "$(stat -L -c %d:%i "/proc/$1/exe" 2>/dev/null)" = "$(stat -c %d:%i "$2")" ]
 }
 
-# make_data_directory DIRECTORY, with the build in $dir, unless it is there.
+# make_data_directory DIRECTORY [OPTION...], with the build in $dir, unless it is
+# there. The options are for the server that makes it.
 make_data_directory()
 {
-  [ -e "$1/mysql" ] && return
-  note "making the data directory $(in_root "$1")"
+  local data=$1
+  shift
+  [ -e "$data/mysql" ] && return
+  note "making the data directory $(in_root "$data")"
   need_space 500 "the server's data"
-  rm -rf "$1.new" "$1"
+  rm -rf "$data.new" "$data"
   if ! "$dir/scripts/mariadb-install-db" --no-defaults \
-         --srcdir="$dir/source" --builddir="$dir" --datadir="$1.new" \
+         --srcdir="$dir/source" --builddir="$dir" --datadir="$data.new" \
          --user="$(id -un)" --auth-root-authentication-method=socket \
-         --auth-root-socket-user="$(id -un)" --skip-test-db \
+         --auth-root-socket-user="$(id -un)" --skip-test-db "$@" \
          > "$LOGS/install-db.log" 2>&1 < /dev/null; then
     tail -n 20 "$LOGS/install-db.log" >&2
     die "mariadb-install-db failed; the whole log is $(in_root "$LOGS")/install-db.log"
   fi
-  mv "$1.new" "$1"
+  mv "$data.new" "$data"
 }
 
 # In a build tree each plugin lies in a directory of its own; a server wants
