@@ -225,7 +225,7 @@ tls = yes
 statement = SELECT SLEEP(0.2)
 S
 between 12 "$(value tls passes)" 40 "they wait at the same time, not one after the other"
-bench 0 "TLS and compression, large results" --seconds=500ms --user=secret <<'S'
+bench 0 "TLS and compression, large results" --seconds=3s --user=secret <<'S'
 [large]
 connections = 2
 tls = yes
