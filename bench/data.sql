@@ -44,4 +44,8 @@ INSERT INTO store SELECT seq, 0, REPEAT(CHAR(97 + seq % 26), 170)
 CREATE USER bench@'127.0.0.1' IDENTIFIED BY 'bench';
 CREATE USER bench@localhost IDENTIFIED BY 'bench';
 GRANT ALL ON bench.* TO bench@'127.0.0.1', bench@localhost;
+-- The probe has an account of its own, as a health check has.
+CREATE USER probe@'127.0.0.1' IDENTIFIED BY 'probe';
+CREATE USER probe@localhost IDENTIFIED BY 'probe';
+GRANT SELECT ON bench.* TO probe@'127.0.0.1', probe@localhost;
 GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO bench@'127.0.0.1', bench@localhost;
