@@ -202,7 +202,8 @@ my %kinds = (
   switch     => [login(plugin => 'none'), framed(3, '')],
   # A whole answer of a user whose login takes long
   slow       => [login(user => 'slow'), ''],
-  # A whole answer, which may have to wait for its turn
+  # Whole answers, which may have to wait for their turn
+  check      => [login(user => 'checker'), ''],
   whole      => [login(), ''],
 );
 
