@@ -2,7 +2,7 @@
 # test; or upstream's whole main suite with the pool on.
 # shellcheck shell=bash
 
-UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits threadpool_long threadpool_timeouts threadpool_waits threadpool_exempt"
+UNIT_TESTS="threadpool_policy threadpool_priority threadpool_credits threadpool_long threadpool_timeouts threadpool_waits threadpool_exempt threadpool_reception threadpool_reserve threadpool_blocked threadpool_gone vio_cancel"
 BENCH_UNIT_TESTS="histogram template workload"
 POOL_ON=--mysqld=--thread-handling=pool-of-threads
 STOCK_FAILURES=$ROOT/ci/stock-failures.txt
@@ -121,10 +121,11 @@ run_mtr()
   MTR_LOG=''
 }
 
-# The client of the tests thread_pool.buffered_*, which find it in the environment.
+# The clients of the tests thread_pool.buffered_* and kill_matrix_*, which find them in
+# the environment.
 build_tpwire()
 {
-  export TPWIRE=$BUILD/wire/tpwire
+  export TPWIRE=$BUILD/wire/tpwire TPMATRIX=$BUILD/wire/tpmatrix
   STEP_LOG=$LOGS/tpwire.log
   if ! make -C "$ROOT/wire" OUT="$BUILD/wire" > "$STEP_LOG" 2>&1; then
     tail -n 20 "$STEP_LOG" >&2

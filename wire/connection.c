@@ -138,7 +138,7 @@ static bool receive(struct connection *c)
   if (n == 0)
     c->closed= true;
   else if (errno == ECONNRESET || errno == EPIPE)
-    c->closed= true;
+    c->closed= c->reset= true;
   else if (errno != EAGAIN && errno != EINTR)
     return failed(c, "recv: %s", strerror(errno));
   return false;
@@ -403,7 +403,7 @@ static uint32_t capabilities(const struct connection *c)
     flags|= COMPRESS;
   if (c->transport->tls)
     flags|= TLS;
-  return flags;
+  return flags | c->server->more_capabilities;
 }
 
 /* What the request for TLS and the login begin with. */
@@ -424,7 +424,7 @@ static void add_header(struct bytes *packet, uint8_t sequence)
   bytes_add_int(&at, sequence, 1);
 }
 
-static bool begin_tls(struct connection *c)
+bool connection_request_tls(struct connection *c)
 {
   struct bytes packet= {0};
   bytes_add_int(&packet, 0, PACKET_HEADER);
@@ -443,6 +443,23 @@ static bool begin_tls(struct connection *c)
   /* Empty means: not yet. */
   BIO_set_mem_eof_return(c->from_wire, -1);
   SSL_set_bio(c->ssl, c->from_wire, c->to_wire);
+  SSL_set_connect_state(c->ssl);
+  return true;
+}
+
+bool connection_hello_into(struct connection *c, struct bytes *out)
+{
+  char *data;
+  if (SSL_get_error(c->ssl, SSL_connect(c->ssl)) != SSL_ERROR_WANT_READ)
+    return tls_failed(c, "SSL_connect");
+  long size= BIO_get_mem_data(c->to_wire, &data);
+  bytes_add(out, data, (size_t) size);
+  (void) BIO_reset(c->to_wire);
+  return true;
+}
+
+bool connection_finish_tls(struct connection *c)
+{
   for (;;)
   {
     int done= SSL_connect(c->ssl);
@@ -464,12 +481,23 @@ static bool begin_tls(struct connection *c)
   }
 }
 
-bool connection_greet(struct connection *c, const struct server *server,
-                      const struct transport *transport)
+static bool begin_tls(struct connection *c)
+{
+  return connection_request_tls(c) && connection_finish_tls(c);
+}
+
+bool connection_meet(struct connection *c, const struct server *server,
+                     const struct transport *transport)
 {
   *c= (struct connection) {.server= server, .transport= transport, .fd= -1};
   connection_set_deadline(c);
-  return open_socket(c) && read_greeting(c) && (!transport->tls || begin_tls(c));
+  return open_socket(c) && read_greeting(c);
+}
+
+bool connection_greet(struct connection *c, const struct server *server,
+                      const struct transport *transport)
+{
+  return connection_meet(c, server, transport) && (!transport->tls || begin_tls(c));
 }
 
 void connection_scramble(const struct connection *c, const uint8_t *scramble,
@@ -501,7 +529,8 @@ void connection_login_packet(struct connection *c, struct bytes *packet)
   else
     bytes_add_int(packet, 0, 1);
   bytes_add(packet, c->server->database, strlen(c->server->database) + 1);
-  bytes_add(packet, "mysql_native_password", sizeof("mysql_native_password"));
+  const char *plugin= c->server->plugin ? c->server->plugin : "mysql_native_password";
+  bytes_add(packet, plugin, strlen(plugin) + 1);
   add_header(packet, c->sequence++);
 }
 

@@ -20,6 +20,8 @@ struct server
   const char *socket;           /* of the Unix domain */
   unsigned port;
   const char *user, *password, *database;
+  const char *plugin;           /* that the client names; NULL: the right one */
+  uint32_t more_capabilities;
   SSL_CTX *tls;
   double seconds;               /* to wait for anything */
 };
@@ -47,6 +49,7 @@ struct connection
   struct bytes packet;          /* the payload of the last one that was read */
   double deadline, seconds;     /* so long after what was sent last */
   bool closed;                  /* by the server */
+  bool reset;                   /* not with an orderly end */
   char error[256];              /* empty: it works */
 };
 
@@ -60,7 +63,14 @@ void connection_set_deadline(struct connection *c);
   connection can only be closed.
 */
 
-/* Connects, reads the greeting, begins TLS. */
+/* Connects, reads the greeting. */
+bool connection_meet(struct connection *c, const struct server *server,
+                     const struct transport *transport);
+/* Asks for TLS; then what the handshake begins with; and all that is missing of it. */
+bool connection_request_tls(struct connection *c);
+bool connection_hello_into(struct connection *c, struct bytes *out);
+bool connection_finish_tls(struct connection *c);
+/* All of that. */
 bool connection_greet(struct connection *c, const struct server *server,
                       const struct transport *transport);
 /* The packet that logs in. */
