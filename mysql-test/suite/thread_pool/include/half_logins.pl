@@ -12,6 +12,7 @@
 #   finish NAME      goes on to the end of the login, and does a SELECT 1
 #   bytes NAME       the same, byte by byte
 #   query_ok NAME    the same for those who have sent all
+#   told NAME        what the server says before it ends them
 #   query NAME       a SELECT 1
 #   close NAME       hangs up
 #   hang_up NAME     says that nothing more will come, and waits for the end
@@ -440,6 +441,9 @@ sub command_ended
   return summary(@what);
 }
 
+# The server ends it at once, whatever it says
+sub command_told { my ($name) = @_; return summary(map +(end_of($_))[0], @{delete $groups{$name}}) }
+
 # One byte now and then, until the server has had enough
 sub command_trickle
 {
@@ -612,7 +616,7 @@ sub compare
 
 my %commands = (open => \&command_open, finish => \&command_finish, bytes => \&command_bytes,
                 query => \&command_query, query_ok => \&command_finish, close => \&command_close, hang_up => \&command_hang_up,
-                ended => \&command_ended, trickle => \&command_trickle, relay => \&command_relay,
+                ended => \&command_ended, told => \&command_told, trickle => \&command_trickle, relay => \&command_relay,
                 relay_ended => \&command_relay_ended,
                 talk => \&command_talk, compare => \&command_compare,
                 compare_other => \&command_compare_other);
