@@ -89,7 +89,7 @@ void create_tables(struct worker *w)
   for (unsigned i= 0; good && i < sizeof(setup) / sizeof(*setup); i++)
     good= run(w, "%s", setup[i]) == DONE;
   good= good && run(w, "INSERT INTO account SELECT seq, %u FROM seq_1_to_%u", BALANCE,
-                    ACCOUNTS) == DONE;
+                    options.accounts) == DONE;
   if (!good)
   {
     check_errors();
@@ -101,8 +101,7 @@ void create_tables(struct worker *w)
 
 /* --- afterwards -------------------------------------------------------------------- */
 
-/* The rows of a query, as text; empty if there are none. */
-static void rows_of(struct worker *w, const char *query, char *to, size_t size)
+void rows_of(struct worker *w, const char *query, char *to, size_t size)
 {
   size_t used= 0;
   *to= 0;
@@ -120,15 +119,14 @@ static void rows_of(struct worker *w, const char *query, char *to, size_t size)
   mysql_free_result(result);
 }
 
-static void check_empty(struct worker *w, const char *name, const char *query)
+void check_empty(struct worker *w, const char *name, const char *query)
 {
   char rows[4000];
   rows_of(w, query, rows, sizeof(rows));
   check(!*rows, name, "%s", rows);
 }
 
-/* The same, for what becomes true a while after the clients have gone. */
-static void check_settles(struct worker *w, const char *name, const char *query)
+void check_settles(struct worker *w, const char *name, const char *query)
 {
   char rows[4000];
   int64_t deadline= now_ns() + SECONDS_TO_SETTLE * 1000000000LL;
@@ -214,7 +212,7 @@ static void check_ledger(struct worker *w)
   char query[500], rows[200];
   uint64_t commits= 0, unknown= 0;
   snprintf(query, sizeof(query), "SELECT SUM(balance) FROM " DATABASE ".account "
-           "HAVING SUM(balance) <> %u", BALANCE * ACCOUNTS);
+           "HAVING SUM(balance) <> %u", BALANCE * options.accounts);
   check_empty(w, "no money was lost or made", query);
   snprintf(query, sizeof(query), "SELECT id, balance FROM " DATABASE ".account WHERE balance <> %u"
            " + (SELECT COALESCE(SUM(amount), 0) FROM " DATABASE ".journal WHERE target = id)"
@@ -252,6 +250,9 @@ void check_all(struct worker *admin)
   check_errors();
   check(session_open(admin, BY_EXTRA_PORT, ADMIN_USER, NULL), "extra_port answers",
         "no connection");
+  /* What is wrong may take long to be found. */
+  if (admin->mysql)
+    run(admin, "SET wait_timeout = 28800");
   check_settles(admin, "no connection is left",
     "SELECT id, user, command, state, info FROM information_schema.processlist "
     "WHERE id <> CONNECTION_ID() AND command <> 'Daemon' AND user NOT IN "
@@ -264,6 +265,8 @@ void check_all(struct worker *admin)
     "WHERE IS_FREE_LOCK(CONCAT('stress_', seq)) = 0");
   check_transports(&client);
   check_ledger(admin);
+  if (options.enders)
+    check_enders(admin);
   check_settles(admin, "these connections have gone too",
     "SELECT GROUP_ID, CONNECTIONS FROM information_schema.THREAD_POOL_GROUPS "
     "WHERE CONNECTIONS <> 0");

@@ -171,7 +171,7 @@ enum outcome end_call(struct worker *w, bool failed)
   return LOST;
 }
 
-bool session_open(struct worker *w, enum transport t, const char *user,
+bool session_open(struct worker *w, enum way t, const char *user,
                   const char *program)
 {
   my_bool yes= 1;

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DUMPS 4
-#define OTHERS (DUMPS + 2)
+#define OTHERS 6
 
 struct options options= {.seconds= 60, .clients= 48, .seed= 1, .hang= 60,
                          .backtrace= "backtrace.txt"};
@@ -22,7 +21,7 @@ static _Atomic unsigned running;
 static void __attribute__((noreturn)) usage(void)
 {
   fputs("usage: stress --socket=F --port=N --extra-port=N --pid=N [--seconds=N] [--clients=N]\n"
-        "              [--seed=N] [--hang=N] [--backtrace=F]\n"
+        "              [--enders=N] [--seed=N] [--hang=N] [--backtrace=F]\n"
         "ci/stress starts a server for it.\n", stderr);
   exit(2);
 }
@@ -44,6 +43,7 @@ static void read_options(int argc, char **argv)
     {"extra-port", required_argument, NULL, 'e'}, {"pid", required_argument, NULL, 'i'},
     {"seconds", required_argument, NULL, 't'}, {"clients", required_argument, NULL, 'c'},
     {"seed", required_argument, NULL, 'r'}, {"hang", required_argument, NULL, 'h'},
+    {"enders", required_argument, NULL, 'n'},
     {"backtrace", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}
   };
   int c;
@@ -57,6 +57,7 @@ static void read_options(int argc, char **argv)
     case 'c': options.clients= (unsigned) number(optarg, 1000); break;
     case 'r': options.seed= number(optarg, ~0UL); break;
     case 'h': options.hang= (unsigned) number(optarg, 10000); break;
+    case 'n': options.enders= (unsigned) number(optarg, 100000000); break;
     case 'b': options.backtrace= optarg; break;
     default: usage();
     }
@@ -102,10 +103,19 @@ static pthread_t start_thread(void *(*main)(void *), struct worker *w, unsigned 
   return thread;
 }
 
+static void *(*const others_main[OTHERS])(void *)=
+{
+  admin_main, killer_main, dump_main, dump_main, dump_main, dump_main
+};
+static void *(*const beside_enders_main[OTHERS])(void *)=
+{
+  admin_main, census_main, hunter_main, hunter_main, hunter_main, hunter_main
+};
+
 int main(int argc, char **argv)
 {
   static struct worker others[OTHERS], control;
-  pthread_t threads[1000 + OTHERS];
+  pthread_t threads[1000 + LOAD + OTHERS];
   unsigned n= 0;
 
   read_options(argc, argv);
@@ -117,20 +127,32 @@ int main(int argc, char **argv)
   setenv("SSL_CERT_FILE", "/dev/null", 1);
   setenv("SSL_CERT_DIR", "/dev/null", 1);
   null_fd= open("/dev/null", O_RDWR | O_CLOEXEC);
-  clients= calloc(options.clients, sizeof(*clients));
-  if (!clients || null_fd < 0 || mysql_library_init(0, NULL, NULL))
+  if (null_fd < 0 || mysql_library_init(0, NULL, NULL))
     abort();
   atomic_store(&control.doing, "setup");
+  options.accounts= ACCOUNTS + (options.enders ? 2 * options.clients : 0);
   create_tables(&control);
+  if (options.enders)
+  {
+    unsigned victims= options.clients;
+    options.clients+= LOAD;
+    enders_prepare(&control, victims);
+  }
+  clients= calloc(options.clients, sizeof(*clients));
+  if (!clients)
+    abort();
 
   for (unsigned i= 0; i < options.clients; i++, n++)
-    threads[n]= start_thread(client_main, &clients[i], n + 1);
+    threads[n]= start_thread(!options.enders ? client_main : i < LOAD ? load_main : victim_main,
+                             &clients[i], n + 1);
   for (unsigned i= 0; i < OTHERS; i++, n++)
-    threads[n]= start_thread(i == 0 ? admin_main : i == 1 ? killer_main : dump_main,
+    threads[n]= start_thread(!options.enders ? others_main[i] : beside_enders_main[i],
                              &others[i], n + 1);
   watch(options.seconds, &running);
   while (n)
     pthread_join(threads[--n], NULL);
+  if (options.enders)
+    enders_release();
 
   check_all(&control);
   free(clients);

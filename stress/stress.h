@@ -20,6 +20,7 @@
 #define ADMIN_USER "control"
 #define PASSWORD "stress"
 
+/* For everybody; with --enders each victim has two more. */
 #define ACCOUNTS 20
 #define HOT_ROWS 4
 #define MASS_ROWS 200
@@ -30,6 +31,8 @@ struct options
   const char *socket;
   unsigned port, extra_port;
   unsigned seconds, clients;
+  unsigned enders;              /* so many victims are ended; 0: the other mode */
+  unsigned accounts;
   uint64_t seed;
   int pid;                      /* of the server */
   unsigned hang;                /* s; nothing here lasts so long on its own */
@@ -40,7 +43,7 @@ extern struct options options;
 extern atomic_bool stopping;
 extern int null_fd;             /* of /dev/null */
 
-enum transport
+enum way
 {
   BY_TCP, BY_SOCKET, BY_TLS, BY_COMPRESSION, BY_TLS_COMPRESSION,
   TRANSPORTS,
@@ -54,7 +57,7 @@ struct worker
   unsigned number;
   uint64_t random;
   MYSQL *mysql;                 /* NULL: not connected */
-  enum transport transport;
+  enum way transport;
   /* Read by the watchdog. */
   _Atomic(const char *) doing;
   _Atomic int64_t since;        /* ns; 0: waits for nothing */
@@ -84,7 +87,7 @@ enum outcome
   LOST                          /* the connection is gone, and closed */
 };
 
-bool session_open(struct worker *w, enum transport t, const char *user,
+bool session_open(struct worker *w, enum way t, const char *user,
                   const char *program);
 void session_close(struct worker *w);           /* with COM_QUIT */
 /* The descriptor is closed, by a reset or not; the server is told nothing. */
@@ -115,9 +118,28 @@ extern _Atomic uint64_t kills, settings, dump_events;
 /* silent.c: connections that don't get as far as a session */
 void silent_connection(struct worker *w);
 
+/* enders.c: with --enders; seconds are the limit */
+/* Clients of the load; they come before the victims in clients[]. */
+#define LOAD 20
+void enders_prepare(struct worker *control, unsigned victims);
+void *victim_main(void *worker);
+void *hunter_main(void *worker);
+void *census_main(void *worker);
+void *load_main(void *worker);
+/* The locks that victims waited for. */
+void enders_release(void);
+unsigned enders_so_far(void);
+bool enders_are_done(void);
+void check_enders(struct worker *admin);
+
 /* --- checks.c ------------------------------------------------------------------ */
 
 void create_tables(struct worker *w);           /* exits if it cannot */
+/* The rows of a query, as text; empty if there are none. */
+void rows_of(struct worker *w, const char *query, char *to, size_t size);
+void check_empty(struct worker *w, const char *name, const char *query);
+/* The same, for what becomes true a while after the clients have gone. */
+void check_settles(struct worker *w, const char *name, const char *query);
 /* Each prints "ok NAME" or "FAILED NAME:" and what is wrong. */
 void check_all(struct worker *admin);
 void check(bool good, const char *name, const char *format, ...)
@@ -126,7 +148,10 @@ bool all_is_well(void);
 
 /* --- watch.c -------------------------------------------------------------------- */
 
-/* Progress and the watchdog, until the time is over. Does not return from a hang. */
+/*
+  Progress and the watchdog, until the time is over; with --enders until all are done, and
+  then the time is the limit. Does not return from a hang.
+*/
 void watch(unsigned seconds, _Atomic unsigned *running);
 /* Does not return if it is gone. */
 void look_at_server(void);

@@ -47,6 +47,8 @@ static void progress(int64_t began)
          t.connects, t.commits, t.unknown, (unsigned long long) errors_counted(),
          (unsigned long long) atomic_load(&kills), (unsigned long long) atomic_load(&settings),
          (unsigned long long) atomic_load(&dump_events));
+  if (options.enders)
+    printf("        %u of %u enders\n", enders_so_far(), options.enders);
   fflush(stdout);
   last= t.statements;
   last_time= now;
@@ -183,7 +185,7 @@ void watch(unsigned seconds, _Atomic unsigned *running)
   int64_t began= now_ns(), next= began + PROGRESS, moved= began;
   unsigned long long statements= 0;
   char what[100];
-  while (now_ns() < began + seconds * SECOND)
+  while (now_ns() < began + seconds * SECOND && !(options.enders && enders_are_done()))
   {
     step();
     if (totals().statements != statements)
@@ -201,6 +203,11 @@ void watch(unsigned seconds, _Atomic unsigned *running)
       progress(began);
       next+= PROGRESS;
     }
+  }
+  if (options.enders && !enders_are_done())
+  {
+    snprintf(what, sizeof(what), "%u of %u after %u s", enders_so_far(), options.enders, seconds);
+    hang("all enders are done in time", what);
   }
   check(true, "no statement hangs", "%s", "");
   atomic_store(&stopping, true);

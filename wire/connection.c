@@ -48,12 +48,12 @@ double now(void)
 */
 #define PATIENCE 3
 #define SHORT_SECONDS 2
-static unsigned missed;
+static _Thread_local unsigned missed;
 
 void connection_set_deadline(struct connection *c)
 {
   double seconds= c->server->seconds;
-  if (missed >= PATIENCE && seconds > SHORT_SECONDS)
+  if (missed >= PATIENCE && seconds > SHORT_SECONDS && !c->server->patient)
     seconds= SHORT_SECONDS;
   c->seconds= seconds;
   c->deadline= now() + seconds;
@@ -131,7 +131,7 @@ static bool decrypt(struct connection *c, const uint8_t *data, size_t size)
 /* Takes what is there; false without an error if nothing is. */
 static bool receive(struct connection *c)
 {
-  static uint8_t buffer[1 << 16];
+  static _Thread_local uint8_t buffer[1 << 16];
   ssize_t n= recv(c->fd, buffer, sizeof(buffer), MSG_DONTWAIT);
   if (n > 0)
     return decrypt(c, buffer, (size_t) n);

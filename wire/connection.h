@@ -24,6 +24,7 @@ struct server
   uint32_t more_capabilities;
   SSL_CTX *tls;
   double seconds;               /* to wait for anything */
+  bool patient;                 /* these don't become less */
 };
 
 struct transport
