@@ -125,13 +125,20 @@ static void wait_until(struct victim *v, double until)
   v->c.seconds= until - now();
 }
 
-/* Reads to the end; false if that does not come until then. */
-static bool hears_end(struct victim *v, double until)
+/*
+  Reads to the end; false if that does not come within so many seconds. Who gets a long
+  answer from a statement that was demoted, beside a load, has to wait for all of it.
+*/
+static bool hears_end(struct victim *v, double seconds)
 {
-  wait_until(v, until);
-  while (connection_read(&v->c))
+  for (;;)
+  {
+    wait_until(v, now() + seconds);
+    if (!connection_read(&v->c))
+      return v->c.closed;
     victim_note(v);
-  return v->c.closed;
+    begin_call(v->w);
+  }
 }
 
 static bool is_marker(const struct victim *v)
@@ -234,23 +241,43 @@ static void must_stay(struct victim *v, unsigned code)
   gone(v, OWN_END + LIMIT, "it left");
 }
 
+/*
+  net_write_timeout begins when all buffers are full. That of the server's side holds
+  megabytes, and a statement that was demoted has to fill it, beside a load.
+*/
+static void wait_unsent(struct victim *v)
+{
+  double grown_at= now();
+  uint64_t before= 0;
+  while (now() < grown_at + TIMEOUT_SECONDS + LIMIT && !census_wait(v->c.id, GONE, 0.1))
+  {
+    uint64_t unsent= victim_unsent(v);
+    if (unsent > before)
+    {
+      grown_at= now();
+      begin_call(v->w);
+    }
+    before= unsent;
+  }
+}
+
 static void must_end(struct victim *v, double seconds)
 {
-  double until= now() + seconds + LIMIT;
-  if (!is(v, UNREAD) && !hears_end(v, until) && is_late(v))
+  if (!is(v, UNREAD) && !hears_end(v, seconds + LIMIT) && is_late(v))
     fail(v, "not ended: %s", v->c.error);
+  if (v->ender == END_NET_WRITE_TIMEOUT)
+    wait_unsent(v);
   gone(v, is(v, UNREAD) ? seconds + LIMIT : LIMIT, "its end was due");
   leave(v, CLOSE);
 }
 
 static void end_writing(struct victim *v)
 {
-  double until= now() + (is(v, UNREAD) ? ANSWER_LIMIT : OWN_END + LIMIT);
   /* If TLS's good-bye comes in the middle of a record, the server may hang up before. */
   connection_end_writing(&v->c);
   ERR_clear_error();
   *v->c.error= 0;
-  if (!hears_end(v, until))
+  if (!hears_end(v, is(v, UNREAD) ? ANSWER_LIMIT : OWN_END + LIMIT))
     fail(v, "not ended: %s", v->c.error);
   else if (is(v, ASKED) && !v->packets && !v->hunted)
     fail(v, "no answer came before the end");
@@ -430,7 +457,7 @@ void *victim_main(void *worker)
   {
     if (!open_control(w))
     {
-      check(false, "extra_port answers", "no connection");
+      check(false, "extra_port answers", "%s", w->mysql ? mysql_error(w->mysql) : "no connection");
       pause_ms(w, 1000);
       continue;
     }

@@ -1,6 +1,7 @@
 /* How a victim gets into each state. */
 #include "victim.h"
 
+#include <inttypes.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -284,6 +285,25 @@ static bool begin_cpu(struct victim *v)
   return victim_query(v, v->ender == END_MAX_STATEMENT_TIME ? ON_CPU :
                       "SET STATEMENT max_statement_time = " OWN_END_TEXT " FOR " ON_CPU) &&
     is_there(v, IN_QUERY);
+}
+
+uint64_t victim_unsent(const struct victim *v)
+{
+  struct sockaddr_in own= {0};
+  socklen_t size= sizeof(own);
+  char line[300];
+  unsigned from, to;
+  uint64_t unsent, found= 0;
+  if (ways[v->way].unix_socket || getsockname(v->c.fd, (struct sockaddr*) &own, &size))
+    return 0;
+  FILE *list= fopen("/proc/net/tcp", "r");
+  while (list && fgets(line, sizeof(line), list))
+    if (sscanf(line, " %*u: %*x:%x %*x:%x %*x %" SCNx64, &from, &to, &unsent) == 3 &&
+        from == options.port && to == ntohs(own.sin_port))
+      found= unsent;
+  if (list)
+    fclose(list);
+  return found;
 }
 
 /* More than all buffers hold; what it is can't be compressed much. */

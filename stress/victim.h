@@ -111,6 +111,8 @@ bool victim_arrive(struct victim *v);
 bool victim_begin(struct victim *v);
 bool send_batch(struct victim *v);
 bool victim_query(struct victim *v, const char *query);         /* sends */
+/* What the server has written to it and is not in its buffer yet; TCP. Linux's. */
+uint64_t victim_unsent(const struct victim *v);
 /* A packet that came: errors are counted. */
 void victim_note(struct victim *v);
 
