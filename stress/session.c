@@ -175,6 +175,7 @@ bool session_open(struct worker *w, enum way t, const char *user,
                   const char *program)
 {
   my_bool yes= 1;
+  unsigned local_infile= 1;
   /* Longer than the watchdog waits, which is to find the server as it is. */
   unsigned timeout= 2 * options.hang;
   unsigned protocol= t == BY_SOCKET ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
@@ -185,7 +186,7 @@ bool session_open(struct worker *w, enum way t, const char *user,
   mysql_options(mysql, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
   mysql_options(mysql, MYSQL_OPT_READ_TIMEOUT, &timeout);
   mysql_options(mysql, MYSQL_OPT_WRITE_TIMEOUT, &timeout);
-  mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &yes);
+  mysql_options(mysql, MYSQL_OPT_LOCAL_INFILE, &local_infile);
   mysql_options(mysql, MYSQL_SET_CHARSET_NAME, "latin1");
   if (program)
     mysql_options4(mysql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", program);
