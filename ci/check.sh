@@ -328,7 +328,7 @@ check_packaged_settings()
 {
   local config name status=0
   config=$(perl "$STACK/packaging/make-config.pl" "$STACK/doc/variables.md" here) || return 1
-  for name in $(for_each_patch surface_of | grep -oE '\bthread_pool_[a-z_]+' | sort -u); do
+  for name in $(for_each_patch surface_of | grep -oE '\b(thread_pool|extra)_[a-z_]+' | sort -u); do
     grep -q "^#loose_$name =" <<< "$config" ||
       { echo "a patch adds $name; doc/variables.md does not list it as ours"; status=1; }
   done

@@ -63,18 +63,19 @@ my $count = 0;
 for (@lines)
 {
   # | `name` (ours) | scope | dynamic | default | range | unit |
-  next unless /^\| `(\w+)`( \(ours\))? \| (?:global|global, session) \|/;
+  # Other marks: "(no effect)" is a variable too, "(Windows)" is none here.
+  next unless /^\| `(\w+)`( \(ours\))?(?: \(no effect\))? \| (?:global|global, session) \|/;
   my ($name, $ours) = ($1, $2);
   my (undef, undef, undef, $dynamic, $default, $range, $unit) = split /\s*\|\s*/;
   next if $name eq 'thread_handling';
   for ($default, $range) { s/ \(\d+\)//; s/`//g }
   print "\n";
   comment(first_sentence($name));
-  comment("Default: $default. Values: $range" . ($unit ? " $unit" : '') .
+  comment("Default: $default. Values: $range" . ($unit ? "; unit: $unit" : '') .
           ($dynamic eq 'yes' ? '' : '; only at startup') . '.');
-  # "0 (off)" is the value 0; "number of CPUs" is no value at all.
+  # "0 (off)" is the value 0; "number of CPUs" and "empty" are no value at all.
   (my $value = $default) =~ s/ \(.*\)$//;
-  $value = '' if $value =~ / /;
+  $value = '' if $value =~ / / || $value eq 'empty';
   print '#', ($ours ? 'loose_' : ''), "$name =", ($value eq '' ? '' : " $value"), "\n";
   $count++;
 }
