@@ -40,7 +40,8 @@ set_ccache()
 # less the engines that it ships as packages of their own. FEATURE_SET is empty
 # because what it sets holds only from cmake's second run in a directory on:
 # archive, blackhole and federated would then be built in, and not be plugins
-# as in the distribution's server.
+# as in the distribution's server. CONC_WITH_DYNCOL likewise: libmariadb.so is as
+# the distribution's, also after a second run.
 cmake_options()
 {
   local flavour=$1 dir=$2 triplet map
@@ -60,6 +61,7 @@ cmake_options()
 -DCMAKE_C_FLAGS=$map
 -DCMAKE_CXX_FLAGS=$map
 -DCONC_DEFAULT_CHARSET=utf8mb4
+-DCONC_WITH_DYNCOL=OFF
 -DWITH_NUMA=AUTO
 -DIGNORE_AIO_CHECK=ON
 -DWITH_URING=ON

@@ -63,7 +63,7 @@ step_deb()
   need_tool dpkg-buildpackage dpkg-dev
   need_tool dh debhelper
   need_debian_packaging
-  if [ "$FULL" = yes ]; then need_space 25000 "Debian's whole package set"
+  if [ "$FULL" = yes ]; then need_space 15000 "Debian's whole package set"
   else need_space 4000 "the package"; fi
   prepare_debian_tree
   STEP_LOG=$LOGS/deb.log
@@ -211,7 +211,7 @@ step_rpm()
   write_spec > "$RPM_TOP/SPECS/mariadb.spec"
   find "$RPM_TOP/SOURCES" -type f -exec touch -d "@$(package_time)" {} +
   STEP_LOG=$LOGS/rpm-source.log
-  logged rpmbuild_with -bs
+  logged rpmbuild_with . -bs --define '_smp_mflags %{nil}'
   if [ "$SOURCE_ONLY" = no ]; then
     need_space 9000 "the packages"
     STEP_LOG=$LOGS/rpm.log
@@ -250,12 +250,17 @@ write_spec()
     awk -v patches="$patches" '$0 == "@PATCHES@" { print patches; next } { print }'
 }
 
-# The same sources give the same bytes: no time of now, no name of this machine.
+# rpmbuild_with TOPDIR OPTION...: the same sources give the same bytes, with no
+# time of now and no name of this machine. A source RPM holds the spec with all
+# macros expanded, so for that one TOPDIR is no absolute path, and the number of
+# processors is left out.
 rpmbuild_with()
 {
-  local time
+  local time top=$1
+  shift
   time=$(package_time)
-  SOURCE_DATE_EPOCH=$time rpmbuild --define "_topdir $RPM_TOP" \
+  cd "$RPM_TOP" || return
+  SOURCE_DATE_EPOCH=$time rpmbuild --define "_topdir $top" \
     --define "use_source_date_epoch_as_buildtime 1" \
     --define "clamp_mtime_to_source_date_epoch 1" \
     --define "_buildhost millrace" "$@" "$RPM_TOP/SPECS/mariadb.spec"
@@ -285,7 +290,7 @@ build_rpms()
   if have ccache; then
     options+=(--define "millrace_cmake_options -DCMAKE_C_COMPILER_LAUNCHER='$launcher' -DCMAKE_CXX_COMPILER_LAUNCHER='$launcher'")
   fi
-  rpmbuild_with -bb "${options[@]}"
+  rpmbuild_with "$RPM_TOP" -bb "${options[@]}"
 }
 
 # What can be checked without a distribution that has RPM.
