@@ -3,7 +3,9 @@
 # Used by ci/test-packages.
 # shellcheck shell=bash
 
-CHROOT='' CHROOT_PID='' CHROOT_GUARD=''
+CHROOT='' CHROOT_PID='' CHROOT_GUARD='' CHROOT_CGROUP=''
+# What CHROOT is called inside: itself, or / if it was booted.
+CHROOT_INSIDE=''
 
 # Why there can be no such thing here; nothing if there can.
 chroot_impossible()
@@ -70,7 +72,7 @@ make_chroot()
 # start_chroot DIR: from now on in_chroot works there.
 start_chroot()
 {
-  CHROOT=$1
+  CHROOT=$1 CHROOT_INSIDE=$1
   # It ends with this script, however that ends.
   # shellcheck disable=SC2016  # for the inner shell
   setpriv --pdeathsig KILL unshare --mount --pid --net --ipc --uts --fork --kill-child \
@@ -84,16 +86,70 @@ start_chroot()
       # Not sleep itself: somebody has to collect the dead.
       while :; do sleep 3600 & wait $!; done' chroot "$1" < /dev/null 9>&- &
   CHROOT_GUARD=$!
+  wait_for_chroot "$1/tmp/chroot-ready" ||
+    die "the namespaces for $(in_root "$1") could not be made"
+}
+
+# wait_for_chroot FILE: until FILE is there; then CHROOT_PID is the first process.
+wait_for_chroot()
+{
   local waited=$SECONDS
-  until [ -e "$1/tmp/chroot-ready" ]; do
-    if ! kill -0 "$CHROOT_GUARD" 2>/dev/null || [ $((SECONDS - waited)) -ge 20 ]; then
-      die "the namespaces for $(in_root "$1") could not be made"
-    fi
+  until [ -e "$1" ]; do
+    if ! kill -0 "$CHROOT_GUARD" 2>/dev/null || [ $((SECONDS - waited)) -ge 20 ]; then return 1; fi
     sleep 0.1
   done
-  rm "$1/tmp/chroot-ready"
+  rm "$1"
   CHROOT_PID=$(cat "/proc/$CHROOT_GUARD/task/$CHROOT_GUARD/children")
   CHROOT_PID=${CHROOT_PID%% *}
+}
+
+# boot_chroot DIR: the same with systemd, which is installed there, as the first
+# process, in a control group of its own. Not everywhere possible: status 1 then.
+boot_chroot()
+{
+  CHROOT=$1 CHROOT_INSIDE=/
+  CHROOT_CGROUP=$(findmnt -n -o TARGET -t cgroup2 | head -n 1)$(sed -n 's/^0:://p' /proc/self/cgroup)
+  CHROOT_CGROUP=${CHROOT_CGROUP%/}/millrace-$$
+  mkdir "$CHROOT_CGROUP" 2>/dev/null || { CHROOT_CGROUP=''; return 1; }
+  # The root has to be a mount, not only a chroot: services have mounts of their own.
+  # shellcheck disable=SC2016  # for the inner shell
+  ( echo "$BASHPID" > "$CHROOT_CGROUP/cgroup.procs" &&
+    exec setpriv --pdeathsig KILL unshare --mount --pid --net --ipc --uts --cgroup --fork --kill-child \
+      bash -c 'set -e
+        cd "$1"
+        mount --bind "$1" "$1"
+        cd "$1"
+        mount -t proc proc proc
+        mount -t tmpfs tmpfs run
+        mount -t tmpfs -o mode=755 tmpfs dev
+        for name in null zero full random urandom tty; do
+          touch dev/$name
+          mount --bind /dev/$name dev/$name
+        done
+        mkdir dev/pts dev/shm
+        mount -t devpts devpts dev/pts
+        mount -t tmpfs tmpfs dev/shm
+        ln -s /proc/self/fd dev/fd
+        mount -t sysfs -o ro sysfs sys
+        mount -t cgroup2 cgroup2 sys/fs/cgroup
+        ip link set lo up
+        hostname localhost
+        touch chroot-ready
+        mkdir -p mnt/old
+        pivot_root . mnt/old
+        cd /
+        umount -l mnt/old
+        exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+          /lib/systemd/systemd --system --unit=multi-user.target' chroot "$1" ) \
+    < /dev/null > "$1.log" 2>&1 9>&- &
+  CHROOT_GUARD=$!
+  wait_for_chroot "$1/chroot-ready" || { stop_chroot; return 1; }
+  local waited=$SECONDS state=''
+  until [[ $state =~ ^(running|degraded)$ ]]; do
+    state=$(in_chroot systemctl is-system-running 2>/dev/null || true)
+    if [ $((SECONDS - waited)) -ge 60 ]; then stop_chroot; return 1; fi
+    sleep 0.5
+  done
 }
 
 # Ends everything in it, at once; the mounts go with the namespace.
@@ -103,6 +159,10 @@ stop_chroot()
   kill -KILL "$CHROOT_GUARD" 2>/dev/null || true
   wait "$CHROOT_GUARD" 2>/dev/null || true
   CHROOT_GUARD='' CHROOT_PID=''
+  if [ -n "$CHROOT_CGROUP" ]; then
+    find "$CHROOT_CGROUP" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    CHROOT_CGROUP=''
+  fi
 }
 
 # enter OPTION-OF-NSENTER... -- COMMAND...
@@ -111,7 +171,7 @@ enter()
   local spaces=()
   while [ "$1" != -- ]; do spaces+=("$1"); shift; done
   shift
-  nsenter --target "$CHROOT_PID" "${spaces[@]}" -- chroot "$CHROOT" \
+  nsenter --target "$CHROOT_PID" "${spaces[@]}" -- chroot "$CHROOT_INSIDE" \
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C TERM=dumb \
       DEBIAN_FRONTEND=noninteractive "$@" 9>&-
 }
