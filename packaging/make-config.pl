@@ -31,7 +31,10 @@ sub first_sentence
   $text =~ s/^\s+//;
   $text =~ s/\[([^]]*)\]\([^)]*\)/$1/g;
   $text =~ s/[`*]//g;
-  return $text =~ /^(.*?\.)(?:\s|$)/ ? $1 : $text;
+  $text = $1 if $text =~ /^(.*?\.)(?:\s|$)/;
+  # A list that follows is not shown.
+  $text =~ s/:$/./;
+  return $text;
 }
 
 sub comment
