@@ -1055,6 +1055,13 @@ static void not_reached(struct victim *v, const char *where)
            *v->c.error ? ": " : "", v->c.error);
 }
 
+/*
+  On a busy machine a victim may be through before it is seen in its state, and a message
+  may be lost with a reset. What does not come out as it should is tried again, unless
+  it is measured; what never does, is a failure.
+*/
+static unsigned tries_of_cell(void) { return table ? 1 : 3; }
+
 /* --- KILL: one after the other -------------------------------------------------------- */
 
 static void kill_one(struct cell *cell)
@@ -1105,8 +1112,14 @@ static void run_kills(void)
       for (unsigned j= 0; j < COUNT(TRANSPORTS); j++)
         if (makes_sense(&STATES[i], &TRANSPORTS[j], e))
         {
-          init_cell(&cells[count], &STATES[i], &TRANSPORTS[j], e);
-          kill_one(&cells[count++]);
+          for (unsigned tries= 0; tries < tries_of_cell(); tries++)
+          {
+            init_cell(&cells[count], &STATES[i], &TRANSPORTS[j], e);
+            kill_one(&cells[count]);
+            if (is_wanted(&cells[count].v, e))
+              break;
+          }
+          count++;
         }
       report(cells, count);
     }
@@ -1160,31 +1173,56 @@ static void begin_wave(unsigned count, enum ender e)
   }
 }
 
-static void end_wave(unsigned count)
+/* Returns whether all came out as they should. */
+static bool end_wave(unsigned count)
 {
-  unsigned from= 0;
+  bool good= true;
   for (unsigned i= 0; i < count; i++)
   {
     afterwards(&wave[i].v);
     drop(&wave[i].v);
+    good= good && is_wanted(&wave[i].v, wave[i].ender);
   }
+  connection_drop(&holder);
+  return good;
+}
+
+static void report_wave(unsigned count)
+{
+  unsigned from= 0;
   for (unsigned i= 1; i <= count; i++)
     if (i == count || wave[i].v.state != wave[from].v.state)
     {
       report(wave + from, i - from);
       from= i;
     }
-  connection_drop(&holder);
+}
+
+/* Returns whether all came out as they should. */
+static bool run_wave(unsigned count, enum ender e)
+{
+  struct victim *list[VICTIMS_MAX];
+  double last= 0;
+  begin_wave(count, e);
+  for (unsigned i= 0; i < count; i++)
+  {
+    list[i]= &wave[i].v;
+    list[i]->ended_at= list[i]->since + TIMEOUT;
+    if (list[i]->ended_at > last)
+      last= list[i]->ended_at;
+  }
+  wait_for_all(list, count, last + server.seconds);
+  while (now() < last + AFTER_TIMEOUT)
+    poll(NULL, 0, 10);
+  return end_wave(count);
 }
 
 static void run_timeouts(void)
 {
-  struct victim *list[VICTIMS_MAX];
   char query[120];
   for (enum ender e= WAIT_TIMEOUT; e < ENDERS; e++)
   {
     bool global= e == INTERACTIVE_TIMEOUT || e == CONNECT_TIMEOUT;
-    double last= 0;
     unsigned count= make_wave(e);
     if (!count || (only_ender && strcmp(only_ender, ENDER_NAMES[e])))
       continue;
@@ -1196,18 +1234,9 @@ static void run_timeouts(void)
       must(&control, query);
     }
     server.more_capabilities= e == INTERACTIVE_TIMEOUT ? INTERACTIVE : 0;
-    begin_wave(count, e);
-    for (unsigned i= 0; i < count; i++)
-    {
-      list[i]= &wave[i].v;
-      list[i]->ended_at= list[i]->since + TIMEOUT;
-      if (list[i]->ended_at > last)
-        last= list[i]->ended_at;
-    }
-    wait_for_all(list, count, last + server.seconds);
-    while (now() < last + AFTER_TIMEOUT)
-      poll(NULL, 0, 10);
-    end_wave(count);
+    for (unsigned tries= 1; !run_wave(count, e) && tries < tries_of_cell(); tries++)
+      make_wave(e);
+    report_wave(count);
     server.more_capabilities= 0;
     if (global)
     {
@@ -1274,6 +1303,7 @@ static void run_shutdown(void)
   bool good= !pid || !process_is_there(pid);
   end_filler();
   end_wave(count);
+  report_wave(count);
   printf("%sok %u - shutdown: the server ends\n", good ? "" : "not ", ++lines);
   failures+= !good;
 }
