@@ -96,9 +96,10 @@ deb     Builds mariadb-server-core, which replaces Debian's package of that name
         its debug symbols and millrace-config, which switches the pool on. They
         are in build/packages. doc/packaging.md says how to install them and how
         to go back; ci/test-packages tests that.
-        --full  Debian's whole package set instead, with our stack (hours)
-rpm     Builds a source RPM and from it mariadb-server and mariadb-errmsg, in the
-        layout of RHEL 10, and checks them.
+        --full  Debian's whole package set instead, with our stack, in
+                build/packages/full (about an hour)
+rpm     Builds a source RPM and from it mariadb-server with what belongs to its
+        version and millrace-config, in the layout of RHEL 10, and checks them.
         --source  only the source RPM
 tarball Packs the release flavour with the libraries that it needs, except libc.
 install Puts the release flavour below DIR.

@@ -317,7 +317,9 @@ check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
   ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh &&
-    shellcheck -x ci/test-packages ci/stress ci/kill-table packaging/millrace-server packaging/debian/*.post* )
+    shellcheck -x ci/test-packages ci/stress ci/kill-table packaging/millrace-server packaging/debian/*.post* \
+      packaging/rpm/mariadb-prepare-db-dir &&
+    shellcheck -s sh packaging/debian/restart.sh )
 }
 
 # --- packaging -------------------------------------------------------------

@@ -19,6 +19,8 @@ PACKAGES_BENCH="gnuplot-nox fonts-dejavu-core"
 
 # Without these nothing works, on any system.
 ESSENTIAL_TOOLS="gcc g++ cmake ninja bison quilt patch perl tar gzip flock"
+# For packages in RPM; rpmbuild itself says what else they need.
+ESSENTIAL_TOOLS_RPM="rpmbuild patch perl tar gzip flock"
 
 has_pmem()
 {
@@ -106,10 +108,16 @@ apt_failed()
 
 deps_without_apt()
 {
-  local tool missing=''
-  for tool in $ESSENTIAL_TOOLS; do have "$tool" || missing+=" $tool"; done
-  note "this system has no apt-get: nothing is installed for you. Needed is" \
-       "what these Debian packages hold:"
-  packages_needed | fold -s -w 70 | sed 's/^/      /'
+  local tool missing='' tools=$ESSENTIAL_TOOLS
+  if [ "$COMMAND" = rpm ]; then
+    tools=$ESSENTIAL_TOOLS_RPM
+    note "this system has no apt-get: nothing is installed for you. rpmbuild is in the" \
+         "package rpm-build; what the packages need, dnf builddep finds in the source RPM."
+  else
+    note "this system has no apt-get: nothing is installed for you. Needed is" \
+         "what these Debian packages hold:"
+    packages_needed | fold -s -w 70 | sed 's/^/      /'
+  fi
+  for tool in $tools; do have "$tool" || missing+=" $tool"; done
   [ -z "$missing" ] || die "these tools are missing:$missing"
 }

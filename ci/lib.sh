@@ -88,7 +88,7 @@ describe_step()
     check)  echo "the patch stack" ;;
     deb)    if [ "$FULL" = yes ]; then echo "Debian's whole package set"
             else echo "mariadb-server-core and millrace-config"; fi ;;
-    rpm)    echo "source RPM$([ "$SOURCE_ONLY" = yes ] || echo ", mariadb-server and mariadb-errmsg")" ;;
+    rpm)    echo "source RPM$([ "$SOURCE_ONLY" = yes ] || echo ", the server and what belongs to it")" ;;
     tarball) echo "pack the release flavour" ;;
     install) echo "to $PREFIX" ;;
     clean)  echo "what was built" ;;
@@ -167,6 +167,14 @@ need_space()
 series_patches()
 {
   sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$1"
+}
+
+# One number for the whole stack: packages carry it, and tests ask for it.
+stack_sha256()
+{
+  local names
+  mapfile -t names < <(series_patches "$ROOT/series")
+  ( cd "$ROOT/patches" && sha256sum -- "${names[@]}" ) | sha256sum | cut -d' ' -f1
 }
 
 cores() { nproc 2>/dev/null || echo 1; }

@@ -24,18 +24,27 @@ package_time()
   date -u -d "${newest:?no Last-Update in the stack}" +%s
 }
 
-# publish FILE...: moves them to build/packages, with a checksum each. The names
-# in a checksum file are bare, so that sha256sum -c works wherever they lie.
+# publish FILE...: moves them to $PUBLISH_TO, with a checksum each. The names in a
+# checksum file are bare, so that sha256sum -c works wherever they lie.
+PUBLISH_TO=$PACKAGES_DIR
 publish()
 {
   local file name
-  mkdir -p "$PACKAGES_DIR"
+  mkdir -p "$PUBLISH_TO"
   for file in "$@"; do
     name=$(basename "$file")
-    mv -f "$file" "$PACKAGES_DIR/$name"
-    ( cd "$PACKAGES_DIR" && sha256sum "$name" > "$name.sha256" )
-    note "$(in_root "$PACKAGES_DIR")/$name, $(du -h "$PACKAGES_DIR/$name" | cut -f1)"
+    mv -f "$file" "$PUBLISH_TO/$name"
+    ( cd "$PUBLISH_TO" && sha256sum "$name" > "$name.sha256" )
+    note "$(in_root "$PUBLISH_TO")/$name, $(du -h "$PUBLISH_TO/$name" | cut -f1)"
   done
+}
+
+# withdraw PATTERN: what an earlier build published under such names, perhaps of
+# another revision.
+withdraw()
+{
+  [ ! -d "$PUBLISH_TO" ] ||
+    find "$PUBLISH_TO" -maxdepth 1 \( -name "$1" -o -name "$1.sha256" \) -delete
 }
 
 # need_tool TOOL PACKAGE: for those who install packages themselves.
@@ -103,7 +112,8 @@ prepare_debian_tree()
     append_stack
     add_changelog_entry
     add_config_package
-    if [ "$FULL" = yes ]; then shorten_version_suffix; else narrow_to_core; fi )
+    claim_maintenance
+    if [ "$FULL" = yes ]; then complete_full_set; else narrow_to_core; fi )
 }
 
 append_stack()
@@ -118,6 +128,7 @@ add_changelog_entry()
   { printf '%s (%s) bookworm; urgency=medium\n\n' "$DEBIAN_SOURCE" "$PACKAGE_VERSION"
     printf '  * Millrace %s: the thread pool, by these patches:\n' "$MILLRACE_REVISION"
     series_patches "$ROOT/series" | sed 's|^|    - |'
+    printf '  * Stack: sha256 %s\n' "$(stack_sha256)"
     printf '\n -- %s  %s\n\n' "$MAINTAINER" "$(date -uR -d "@$(package_time)")"
     cat changelog
   } > changelog.new
@@ -147,6 +158,12 @@ add_script()
     sed -e "s/@REVISION@/$MILLRACE_REVISION/g" -e "s/@BASE@/$DEBIAN_VERSION/g" > "$1"
 }
 
+# Questions about these packages are ours to answer.
+claim_maintenance()
+{
+  sed -i -e "s/^Maintainer: .*/Maintainer: $MAINTAINER/" -e '/^Uploaders:/d' control
+}
+
 # Debian's control file, less the packages that stay Debian's. What depends on
 # "this version" means Debian's, since the others have that.
 narrow_to_core()
@@ -155,12 +172,8 @@ narrow_to_core()
   mv rules rules.debian
   cp "$PACKAGING/debian/rules" rules
   for file in postinst postrm; do add_script "mariadb-server-core.$file"; done
-  awk -v base="$DEBIAN_VERSION" -v ours="$MAINTAINER" '
+  awk -v base="$DEBIAN_VERSION" '
     BEGIN { RS = ""; ORS = "\n\n" }
-    /^Source:/ {
-      sub(/\nMaintainer: [^\n]*/, "\nMaintainer: " ours)
-      sub(/\nUploaders: [^\n]*/, "")
-    }
     /^Package: mariadb-server-core\n/ {
       gsub(/\$\{source:Version\}/, base)
       $0 = $0 "\n .\n This build has the thread pool of Millrace. It behaves as the original until\n" \
@@ -170,12 +183,16 @@ narrow_to_core()
   mv control.new control
 }
 
-# The whole set is built by Debian's rules; see packaging/debian/rules for this.
-shorten_version_suffix()
+# The whole set is built by Debian's rules; see packaging/debian/rules for the
+# suffix. Its mariadb-server stops and starts the server, as Debian's does, so there
+# is only something to say.
+complete_full_set()
 {
   # shellcheck disable=SC2016  # for make
   printf '\n%s\n' 'DEB_VERSION_REVISION := $(firstword $(subst +millrace, ,$(DEB_VERSION_REVISION)))' \
     >> rules
+  add_script full-set.postinst
+  mv full-set.postinst mariadb-server-core.postinst
 }
 
 build_debs()
@@ -190,9 +207,13 @@ build_debs()
   dpkg-buildpackage --build=binary --no-sign
 }
 
+# The whole set has a directory of its own: its mariadb-server-core has the name
+# of the one that comes alone, but belongs to the others of the set.
 publish_debs()
 {
   local file
+  if [ "$FULL" = yes ]; then PUBLISH_TO=$PACKAGES_DIR/full; fi
+  withdraw '*.deb'
   # Debug symbols are packages too; dpkg calls them .deb here.
   for file in "$BUILD"/deb/*.deb; do publish "$file"; done
   rm -rf "$BUILD/deb"
@@ -204,7 +225,7 @@ RPM_TOP=$BUILD/rpm
 
 step_rpm()
 {
-  need_tool rpmbuild rpm
+  if have apt-get; then need_tool rpmbuild rpm; else need_tool rpmbuild rpm-build; fi
   rm -rf "$RPM_TOP"
   mkdir -p "$RPM_TOP/SOURCES" "$RPM_TOP/SPECS"
   collect_rpm_sources
@@ -218,6 +239,7 @@ step_rpm()
     logged build_rpms
   fi
   check_rpms
+  if [ "$SOURCE_ONLY" = yes ]; then withdraw '*.src.rpm'; else withdraw '*.rpm'; fi
   find "$RPM_TOP" -name '*.rpm' -print0 | sort -z |
     while IFS= read -r -d '' file; do publish "$file"; done
   rm -rf "$RPM_TOP"
@@ -245,6 +267,7 @@ write_spec()
     sub(".*/", ""); printf "%-15s %s\n", "Patch" NR ":", $0 }')
   sed -e "s/@VERSION@/$UPSTREAM_VERSION/g" -e "s/@REVISION@/$MILLRACE_REVISION/g" \
       -e "s/@TARBALL@/$UPSTREAM_TARBALL/g" -e "s/@MAINTAINER@/$MAINTAINER/g" \
+      -e "s/@STACK@/$(stack_sha256)/g" \
       -e "s/@DATE@/$(date -u -d "@$(package_time)" '+%a %b %d %Y')/g" \
       "$PACKAGING/rpm/mariadb.spec.in" |
     awk -v patches="$patches" '$0 == "@PATCHES@" { print patches; next } { print }'
@@ -363,7 +386,9 @@ step_install()
   mkdir -p "$PREFIX" 2>/dev/null || true
   [ -w "$PREFIX" ] || die "cannot write to $PREFIX"
   stage_release "$BUILD/install"
-  cp -a "$BUILD/install/." "$PREFIX/"
+  # Files of a server that runs from there stay what they are for it, and the
+  # directory itself keeps its mode.
+  cp -a --remove-destination "$BUILD"/install/* "$PREFIX/"
   rm -rf "$BUILD/install"
   note "start a server with: $PREFIX/bin/millrace-server DATA-DIRECTORY"
 }
@@ -374,9 +399,12 @@ stage_release()
   local stage=$1 component
   STEP_LOG=$LOGS/install.log
   rm -rf "$stage" "$stage.root"
+  : > "$STEP_LOG"
   for component in $INSTALL_COMPONENTS; do
-    DESTDIR=$stage.root cmake --install "$BUILD/release" --component "$component" --strip
-  done > "$STEP_LOG" 2>&1 || { tail -n 5 "$STEP_LOG" >&2; die "cmake --install failed"; }
+    DESTDIR=$stage.root cmake --install "$BUILD/release" --component "$component" --strip \
+      >> "$STEP_LOG" 2>&1 ||
+      { tail -n 5 "$STEP_LOG" >&2; die "cmake --install of $component failed"; }
+  done
   # What would go to /etc and the like stays behind: nothing outside of DIR.
   mv "$stage.root/usr" "$stage"
   rm -rf "$stage.root" "$stage"/lib/{sysusers.d,tmpfiles.d}
@@ -385,6 +413,7 @@ stage_release()
     > "$stage/share/mysql/millrace.cnf"
   install -D -m 644 "$ROOT/doc/variables.md" "$stage/share/doc/millrace/variables.md"
   install -m 644 "$ROOT/COPYING" "$ROOT/series" "$ROOT/VERSION" "$stage/share/doc/millrace/"
+  stack_sha256 > "$stage/share/doc/millrace/stack.sha256"
 }
 
 step_tarball()
@@ -401,6 +430,7 @@ step_tarball()
   tar -C "$BUILD/tarball" --sort=name --mtime="@$(package_time)" --owner=0 --group=0 \
       --numeric-owner --mode=go=rX,u+rw --format=gnu -cf - "$name" |
     gzip -n -9 > "$BUILD/tarball/$name.tar.gz"
+  withdraw 'mariadb-*-linux-*.tar.gz'
   publish "$BUILD/tarball/$name.tar.gz"
   rm -rf "$BUILD/tarball"
 }
