@@ -207,8 +207,10 @@ parse_options()
   done
 }
 
-# A function, so that bash has read all of this file before it begins, and does
-# not mind if the file changes (an editor, git pull) while it works.
+# A function, called on the line that ends the script: so bash has read all of this
+# file before it begins, and does not mind if it changes (an editor, git pull)
+# while it works. (eval, because shellcheck takes an exit in the last line for one
+# before everything else.)
 main()
 {
   [ $# -gt 0 ] || usage_error "no command given"
@@ -255,4 +257,4 @@ main()
   esac
 }
 
-main "$@"
+eval 'main "$@"; exit'
