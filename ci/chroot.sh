@@ -52,7 +52,7 @@ make_chroot()
 {
   local dir=$1 file
   debootstrap --variant=minbase --include=ca-certificates,debian-archive-keyring \
-    "$SUITE_NAME" "$dir" "$(debian_mirror)"
+    "$SUITE_NAME" "$dir" "$(debian_mirror)" || return
   rm -f "$dir/etc/apt/sources.list"
   for file in $(debian_sources); do
     cp "$file" "$dir/etc/apt/sources.list.d/"

@@ -128,7 +128,7 @@ add_changelog_entry()
   { printf '%s (%s) bookworm; urgency=medium\n\n' "$DEBIAN_SOURCE" "$PACKAGE_VERSION"
     printf '  * Millrace %s: the thread pool, by these patches:\n' "$MILLRACE_REVISION"
     series_patches "$ROOT/series" | sed 's|^|    - |'
-    printf '  * Stack: sha256 %s\n' "$(stack_sha256)"
+    printf '  * The sha256 of the stack:\n    %s\n' "$(stack_sha256)"
     printf '\n -- %s  %s\n\n' "$MAINTAINER" "$(date -uR -d "@$(package_time)")"
     cat changelog
   } > changelog.new
@@ -143,7 +143,7 @@ add_config_package()
     /usr/share/doc/millrace-config/variables.md.gz > millrace/60-millrace.cnf
   cp "$PACKAGING/millrace.conf" "$ROOT/doc/variables.md" millrace/
   echo debian/millrace/variables.md > millrace-config.docs
-  cp "$PACKAGING/debian/millrace-config.install" .
+  cp "$PACKAGING"/debian/millrace-config.{install,lintian-overrides} .
   for file in postinst postrm; do add_script "millrace-config.$file"; done
   cat "$PACKAGING/debian/millrace-config.control" >> control
 }
