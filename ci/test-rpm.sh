@@ -22,17 +22,18 @@ rpm_in()
     { tail -n 20 "$WORK/rpm.log"; return 1; }
 }
 
-# The libraries that the server needs, the client, systemd and rpm, and from RHEL's
-# mariadb-common and mariadb-connector-c-config what the server reads.
+# The libraries that the server and its plugins need, the client, systemd and rpm, and
+# from RHEL's mariadb-common and mariadb-connector-c-config what the server reads.
 prepare_for_rpm()
 {
   # shellcheck disable=SC2086  # a list of words
   apt_online install --no-install-recommends mariadb-server-core mariadb-client-core \
-    logrotate rpm $SYSTEMD_PACKAGES || return
+    liblz4-1 liblzma5 liblzo2-2 libsnappy1v5 logrotate rpm $SYSTEMD_PACKAGES || return
   mkdir -p "$CHROOT/usr/share/mariadb" "$CHROOT/etc/my.cnf.d"
   cp -a "$CHROOT/usr/share/mysql/charsets" "$CHROOT/usr/share/mariadb/"
-  printf '[client]\nsocket=/var/lib/mysql/mysql.sock\n\n[client-server]\n!includedir /etc/my.cnf.d\n' \
-    > "$CHROOT/etc/my.cnf"
+  printf '[client-server]\n!includedir /etc/my.cnf.d\n' > "$CHROOT/etc/my.cnf"
+  # For Debian's client.
+  printf '[client]\nsocket=/var/lib/mysql/mysql.sock\n' > "$CHROOT/root/.my.cnf"
   in_chroot dpkg --remove --force-depends mariadb-server-core >> "$WORK/apt.log" 2>&1
 }
 
@@ -77,7 +78,7 @@ check_rpm_config()
 # The same version once more is, for the scripts, an upgrade.
 check_rpm_upgrade()
 {
-  sql "create database shop; create table shop.t engine=innodb as select seq from seq_1_to_1000" || return
+  sql "create database shop; use shop; create table t engine=innodb as select seq from seq_1_to_1000" || return
   restarts_service rpm_in --upgrade --replacepkgs "/mnt/new/$(basename "$(rpm_of mariadb-server)")" &&
     is_server "$UPSTREAM_VERSION-MariaDB-$MILLRACE_REVISION" &&
     equal 500500 "$(sql 'select sum(seq) from shop.t')"
@@ -98,11 +99,12 @@ check_rpm_remove()
   [ -e "$CHROOT/var/lib/mysql/shop/t.frm" ] || { echo "the data are gone"; return 1; }
 }
 
-# What was not there before, but for the data, the log and rpm's own files.
+# What was not there before, but for the data, the log, rpm's own files, and a
+# directory that belongs to RHEL's package filesystem.
 check_rpm_leftovers()
 {
   equal '' "$(files_in_chroot | comm -13 "$WORK/before-rpm.list" - |
-    grep -vE '^\./(var/lib/(mysql|rpm|systemd|private)|var/log|root/\.rpmdb|run)(/|$)')"
+    grep -vE '^\./(var/lib/(mysql|rpm|systemd|private)|var/log|root/\.rpmdb|run|usr/share/licenses)(/|$)')"
 }
 
 test_rpm()
