@@ -292,7 +292,8 @@ rpmbuild_with()
 # On a distribution with RPM: as it is. On Debian the names of BuildRequires mean
 # nothing, and the directories that RHEL's macros give have to be named. There,
 # where the result is only for checking, the flags are those of the release
-# flavour, so that ccache has most of the objects.
+# flavour, so that ccache has most of the objects. Not in optflags: rpm writes those
+# into each package, and this directory would be in it.
 build_rpms()
 {
   local options=() objects=$RPM_TOP/BUILD/mariadb-objects
@@ -304,7 +305,8 @@ build_rpms()
              --define "_unitdir /usr/lib/systemd/system"
              --define "_tmpfilesdir /usr/lib/tmpfiles.d"
              --define "_sysusersdir /usr/lib/sysusers.d"
-             --define "optflags -ffile-prefix-map=$objects=/usr/src/millrace"
+             --define "optflags %{nil}"
+             --define "millrace_flags -ffile-prefix-map=$objects=/usr/src/millrace"
              --define "build_ldflags -Wl,-z,relro -Wl,-z,now$(gcc_links_with_mold && echo " -fuse-ld=mold")")
   fi
   # rpmbuild sets LANG, which ccache counts as a difference.
