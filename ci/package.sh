@@ -327,6 +327,10 @@ check_rpms()
     rpm -qp --qf '    %{name} %{epoch}:%{version}-%{release} %{arch}\n' "$file" ||
       die "rpm cannot read $(in_root "$file")"
     rpm -K --nosignature "$file" > /dev/null || die "$(in_root "$file") is damaged"
+    # Else another checkout would give other bytes.
+    if rpm -qp --xml "$file" | grep -F -- "$BUILD"; then
+      die "$(in_root "$file") names the directory that it was built in"
+    fi
   done
   check_patches_in_srpm
   lint_rpms "${packages[@]}"
@@ -355,7 +359,7 @@ lint_rpms()
 # don't exist either.
 install_into_empty_root()
 {
-  local root=$RPM_TOP/root out
+  local root=$RPM_TOP/root out server
   mkdir -p "$root"
   rpm --root "$root" --initdb
   rpm --root "$root" --install --nodeps --noscripts --nosignature --ignorearch --ignoreos \
@@ -364,10 +368,12 @@ install_into_empty_root()
   out=$(rpm --root "$root" --verify --all --nodeps --noscripts --nouser --nogroup --nomtime 2>&1 |
           grep -v '^warning:' || true)
   [ -z "$out" ] || die "not as packaged:"$'\n'"$out"
-  out=$("$root/usr/libexec/mariadbd" --no-defaults --version) ||
+  server=$("$root/usr/libexec/mariadbd" --no-defaults --version) ||
     die "the server in the package does not run"
-  [[ $out == *"$UPSTREAM_VERSION-MariaDB-$MILLRACE_REVISION"* ]] || die "it is another server: $out"
-  note "installed into an empty root: ${out#*Ver }"
+  [[ $server == *"$UPSTREAM_VERSION-MariaDB-$MILLRACE_REVISION"* ]] || die "it is another server: $server"
+  out=$(grep -rlF -e "$BUILD" -- "$root/usr" "$root/etc" || true)
+  [ -z "$out" ] || die "these name the directory that they were built in:"$'\n'"$out"
+  note "installed into an empty root: ${server#*Ver }"
 }
 
 # --- installed by hand, and the tarball ---------------------------------------
