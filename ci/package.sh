@@ -72,7 +72,7 @@ step_deb()
   need_tool dpkg-buildpackage dpkg-dev
   need_tool dh debhelper
   need_debian_packaging
-  if [ "$FULL" = yes ]; then need_space 15000 "Debian's whole package set"
+  if [ "$FULL" = yes ]; then need_space 17000 "Debian's whole package set"
   else need_space 4000 "the package"; fi
   prepare_debian_tree
   STEP_LOG=$LOGS/deb.log
