@@ -199,6 +199,9 @@ build_debs()
 {
   cd "$DEB_TREE" || return
   set_ccache "$DEB_TREE"
+  # make, unlike ninja, compiles in many directories, which debug symbols name. One
+  # file is compiled in two of them: it must not get the object of the other.
+  unset CCACHE_NOHASHDIR
   local jobs
   jobs=$(cores)
   export DEB_BUILD_OPTIONS="nocheck parallel=$jobs" DEB_BUILD_PROFILES=nocheck
