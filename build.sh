@@ -37,6 +37,8 @@ usage: ./build.sh COMMAND [OPTION]...
   stop                                         stop that server
   test   [--flavour X] [--full] [--all] [ARG]...
                                                build, then run the tests
+  test   --suites NAME... [--pool on|off] [--again] [--flavour X]
+                                               upstream's suites, with the pool
   bench  [SCENARIO]... [--quick] [--rounds N] [--config X]...
                                                build, then compare servers
   bench  --compare RUN RUN | --publish RUN | --against-sysbench
@@ -74,8 +76,18 @@ run     Starts a server of the flavour with the thread pool on. It listens on
 stop    Stops that server, and nothing else.
 test    Runs suite thread_pool, upstream's tests of what the patches touch and
         the unit test; ends with "N passed, N failed, N skipped".
-        --all   upstream's whole main suite with the pool on, compared with
-                ci/stock-failures.txt
+        --suites NAME...  instead, upstream's suites of that name (rpl, innodb,
+                ...), one after the other, with the pool on. What fails and is
+                not in ci/stock-failures/NAME.txt, the list of what fails on
+                stock too, is a failure. NAME may be a test, too (rpl.rpl_x).
+                Interrupted, the same command goes on with the tests that have
+                no result yet and with those that failed; it begins anew when
+                it came to its end, or when server, patches or options changed.
+                Of wsrep, galera and galera_sr, those in ci/galera-tests.txt are
+                run, if the packages galera-4 and socat are there.
+        --all   the same as --suites main
+        --pool off  the same without the pool
+        --again     do not go on, begin anew
         Other arguments go to mtr (write its options as --name=value); test
         names replace the list: ./build.sh test thread_pool.x --repeat=5
         The logs of failed tests are kept in build/log/mtr-FLAVOUR; to keep all
@@ -142,6 +154,7 @@ usage_error()
 # Options, and which command takes which.
 FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
 PREFIX='' SOURCE_ONLY=no
+POOL=on AGAIN=no BY_SUITE=no SUITES=()
 QUICK=no ROUNDS='' BENCH_MODE=measure
 MTR_ARGS=() BENCH_CONFIGS=() BENCH_SCENARIOS=()
 
@@ -154,9 +167,9 @@ parse_options()
     shift
     # "--name value" and "--name=value" mean the same.
     case $arg in
-      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*|--prefix=*)
+      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*|--prefix=*|--pool=*)
         value=${arg#*=} arg=${arg%%=*} ;;
-      --flavour|--port|--tarball|--rounds|--config|--prefix)
+      --flavour|--port|--tarball|--rounds|--config|--prefix|--pool)
         [ $# -gt 0 ] || usage_error "$arg needs a value"
         value=$1
         shift ;;
@@ -181,6 +194,14 @@ parse_options()
       PREFIX=$(realpath -m -- "$value")
     elif [ "$arg" = --all ] && takes "test clean"; then
       ALL=yes
+    elif [[ $arg =~ ^--suites(=(.*))?$ ]] && takes test; then
+      BY_SUITE=yes
+      add_suites "${BASH_REMATCH[2]}"
+    elif [ "$arg" = --pool ] && takes test; then
+      [[ $value =~ ^(on|off)$ ]] || usage_error "--pool is on or off, not: $value"
+      POOL=$value
+    elif [ "$arg" = --again ] && takes test; then
+      AGAIN=yes
     elif [ "$arg" = --each ] && takes check; then
       EACH=yes
     elif [ "$arg" = --discard-edits ] && takes "source clean"; then
@@ -199,11 +220,40 @@ parse_options()
     elif [ "$arg" = -- ] && takes test; then
       MTR_ARGS+=("$@")
       break
+    elif [ $BY_SUITE = yes ] && [[ $arg != -* ]]; then
+      add_suites "$arg"
     elif takes test; then
       MTR_ARGS+=("$arg")
     else
       usage_error "$COMMAND does not take: $arg"
     fi
+  done
+}
+
+# add_suites NAME[,NAME]...: suites or tests
+add_suites()
+{
+  local names
+  IFS=, read -r -a names <<< "$1"
+  SUITES+=("${names[@]}")
+}
+
+check_test_options()
+{
+  local name
+  if [ $BY_SUITE = yes ]; then
+    [ "$ALL" = no ] || usage_error "--all is --suites main: give one of them"
+    [ ${#SUITES[@]} -gt 0 ] || usage_error "--suites needs the name of a suite"
+    ! names_tests "${MTR_ARGS[@]}" || usage_error "names of tests belong behind --suites"
+  elif [ "$ALL" = yes ]; then
+    SUITES=(main)
+  elif [ "$POOL" = off ] || [ $AGAIN = yes ]; then
+    usage_error "--pool and --again belong to --suites and --all"
+  fi
+  for name in "${SUITES[@]}"; do
+    [[ $name =~ ^[A-Za-z0-9_-]+(\.[A-Za-z0-9_#-]+)?$ ]] ||
+      usage_error "neither a suite nor a test: $name"
+    suite_may_exist "${name%%.*}" || usage_error "upstream has no suite: ${name%%.*}"
   done
 }
 
@@ -225,6 +275,7 @@ main()
   parse_options "$@"
   [ "$COMMAND" != install ] || [ -n "$PREFIX" ] ||
     usage_error "install needs --prefix DIR"
+  [ "$COMMAND" != test ] || check_test_options
   [[ $ROOT != *[[:space:]]* ]] ||
     die "the path of this checkout has blanks in it ($ROOT)," \
         "which upstream's build and test tools do not support: move it"

@@ -6,7 +6,7 @@
 . "$ROOT/ci/check-selftest.sh"
 
 STACK=$ROOT
-CHECKS="series headers tests-exist applies-exactly refresh-is-noop
+CHECKS="series headers tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes version
   no-local-names shellcheck packaged-settings dockerfile abi"
 CHECKS_PASSED=0 CHECKS_FAILED=0
@@ -121,7 +121,7 @@ check_header()
   [ -z "$value" ] || { [[ $value =~ ^[0-9]{4}-[0-9]{2}-[0-9]{2}$ ]] &&
                        date -d "$value" > /dev/null 2>&1; } ||
     wrong+="  Last-Update: is no date like 2026-01-31"$'\n'
-  header_of "$1" | sed '/^[A-Z][A-Za-z-]*: /d' | grep -q '[a-z]' ||
+  header_of "$1" | sed '/^[A-Z][A-Za-z-]*: /d' | grep '[a-z]' > /dev/null ||
     wrong+="  no text that explains it"$'\n'
   [ -z "$wrong" ] || { printf '%s:\n%s' "$1" "$wrong"; return 1; }
 }
@@ -169,6 +169,29 @@ stack_or_upstream_has()
   [ -e "$STOCK_SRC/$1" ] ||
     patch_lines --files | grep -xF -- "$1" > /dev/null
 }
+
+check_unit_tests() { in_scratch unit_tests_are_run; }
+
+# Each unit test that the stack adds is one that "./build.sh test" runs, and one that
+# a patch names, so that --each runs it.
+unit_tests_are_run()
+{
+  local name run named status=0
+  quilt push -a > /dev/null 2>&1 || { echo "quilt push -a fails"; return 1; }
+  run=$(our_unit_tests ../pristine .)
+  named=$(for_each_patch tests_of)
+  for name in $(patch_lines --files | sed -nE 's|^unittest/sql/(.*)-t\.cc?$|\1|p'); do
+    [ ! -e "../pristine/unittest/sql/$name-t.cc" ] || continue
+    grep -qxF -- "$name" <<< "$run" ||
+      { echo "unittest/sql/CMakeLists.txt has no MY_ADD_TESTS for $name: it is never run"; status=1; }
+    grep -qwF -- "unit:$name" <<< "$named" ||
+      { echo "no patch names unit:$name in Tests:"; status=1; }
+  done
+  [ -n "$run" ] || { echo "there is no unit test"; status=1; }
+  return $status
+}
+
+tests_of() { field_of "$1" Tests; echo; }
 
 # --- application -----------------------------------------------------------
 
@@ -265,7 +288,7 @@ late_fixes()
   local patch earlier file text
   patch_lines --alters "$STOCK_SRC" |
     while IFS=$'\t' read -r patch earlier file text; do
-      header_of "$patch" | grep -q "^Alters: $earlier [a-zA-Z]" ||
+      header_of "$patch" | grep "^Alters: $earlier [a-zA-Z]" > /dev/null ||
         echo "$patch removes from $file what $earlier added: $text"
     done
 }

@@ -199,8 +199,12 @@ my %kinds = (
   proxy1     => [substr($proxy1, 0, 10), substr($proxy1, 10) . login(user => 'proxied')],
   proxy2     => [substr($proxy2, 0, 14), substr($proxy2, 14) . login(user => 'proxied')],
   proxied    => [$proxy1, login(user => 'proxied')],
-  # A whole answer: the server asks for another plugin, and waits inside of the login.
+  # A whole answer: the server asks for another plugin, and waits.
   switch     => [login(plugin => 'none'), framed(3, '')],
+  switch_slow=> [login(user => 'secret', plugin => 'none'), framed(3, 'x' x 20)],
+  # The same, but it waits inside of the login. Those who wait for a place aren't asked yet.
+  inside     => [login(user => 'waiter'), framed(3, '')],
+  waiter     => [login(user => 'waiter'), framed(3, '')],
   # A whole answer of a user whose login takes long
   slow       => [login(user => 'slow'), ''],
   # Whole answers, which may have to wait for their turn
@@ -222,11 +226,18 @@ sub command_open
     next if $kind eq 'silent';
     greeting($c);
     put($c, $bytes->[0]);
-    next if $kind ne 'switch';
-    my $answer = packet($c);
-    die "not asked for another plugin\n" if ord $answer != 0xfe;
+    $c->{to_be_asked} = $kind =~ /^(switch|inside|waiter)/;
+    be_asked($c) if $c->{to_be_asked} && $kind ne 'waiter';
   }
   return '';
+}
+
+# The server wants another plugin
+sub be_asked
+{
+  my ($c) = @_;
+  die "not asked for another plugin\n" if ord packet($c) != 0xfe;
+  $c->{to_be_asked} = 0;
 }
 
 sub select_1
@@ -263,6 +274,7 @@ sub go_on
   my $what = eval
   {
     greeting($c);
+    be_asked($c) if $c->{to_be_asked};
     $sender->($c, $c->{rest});
     my $answer = describe(packet($c));
     $answer eq 'ok' ? "logged in, " . select_1($c) : $answer;
@@ -478,6 +490,10 @@ sub command_hang_up
 
 sub ask { my ($c, $bytes) = @_; greeting($c); put($c, $bytes) }
 
+sub switched { my ($c, $login, $bytes) = @_; ask($c, $login); be_asked($c); put($c, $bytes) }
+my $other = login(plugin => 'none');
+my $secret = login(user => 'secret', plugin => 'none');
+
 # Each is told, and then the server's answers are read until it hangs up, or says ok.
 my %cases = (
   ok            => sub { ask($_[0], login()) },
@@ -516,6 +532,20 @@ my %cases = (
   eof_tls       => sub { ask($_[0], $tls_request); shutdown $_[0]{socket}, 1 },
   eof_hello     => sub { ask($_[0], $tls_request . $half_hello); shutdown $_[0]{socket}, 1 },
   eof_switch    => sub { ask($_[0], login(plugin => 'none')); packet($_[0]); shutdown $_[0]{socket}, 1 },
+  switch_ok     => sub { switched($_[0], $other, framed(3, '')) },
+  switch_blind  => sub { ask($_[0], $other . framed(3, '')) },
+  switch_bytes  => sub { greeting($_[0]); put_bytes($_[0], $other); be_asked($_[0]); put_bytes($_[0], framed(3, '')) },
+  switch_no_name=> sub { switched($_[0], login(plugin => ''), framed(3, '')) },
+  switch_case   => sub { ask($_[0], login(plugin => 'MySQL_Native_Password')) },
+  switch_old    => sub { ask($_[0], login(plugin => 'mysql_old_password')) },
+  switch_wrong  => sub { switched($_[0], $secret, framed(3, 'x' x 20)) },
+  switch_none   => sub { switched($_[0], $secret, framed(3, '')) },
+  switch_odd    => sub { switched($_[0], $secret, framed(3, 'x' x 7)) },
+  switch_long   => sub { switched($_[0], $secret, framed(3, 'x' x 70000)) },
+  switch_number => sub { switched($_[0], $other, framed(2, '')) },
+  switch_eof    => sub { switched($_[0], $other, "\x14\0\0\3xx"); shutdown $_[0]{socket}, 1 },
+  switch_nobody => sub { ask($_[0], login(user => 'nobody', plugin => 'none')); shutdown $_[0]{socket}, 1 },
+  switch_twice  => sub { switched($_[0], login(user => 'waiter', plugin => 'none'), framed(3, '')) },
   eof_whole     => sub { ask($_[0], login()); shutdown $_[0]{socket}, 1 },
   # All at once, before the greeting was read
   blind         => sub { put($_[0], login()) },

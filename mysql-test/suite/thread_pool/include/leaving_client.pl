@@ -1,11 +1,13 @@
 # A client that goes away while its statement is queued or runs. Speaks the protocol by itself.
 #   leaving_client.pl FILE WHERE HOW STATEMENT...
-# WHERE is a port or a socket. Logs in as root, runs all statements but the last one, and writes its
+# WHERE is a port or a socket. Logs in as LEAVER_USER, or root, runs all statements but the last one, and writes its
 # connection id to FILE.id. When FILE.send is there, it sends the last one; when FILE.go is, it goes.
 # HOW:
 #   close   as a client that ends, or is killed
 #   reset   the same, as seen from far away
 #   quit    it says goodbye instead of the last statement, and closes
+#   bye     it says goodbye after the last statement, and closes
+#   more    it sends the last two statements at once, and closes
 #   half    shuts down its writing, reads the answer, and writes that to FILE.answer
 use strict;
 use warnings;
@@ -14,6 +16,7 @@ use IO::Socket::UNIX;
 use Socket;
 
 my ($file, $where, $how, @statements) = @ARGV;
+my $user = $ENV{LEAVER_USER} || 'root';
 my $socket = $where =~ /^\d+$/ ?
   IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $where, Proto => 'tcp') :
   IO::Socket::UNIX->new(Peer => $where) or die "connect: $!";
@@ -53,19 +56,31 @@ sub wait_for
 my $greeting = get_packet;
 $greeting =~ /^\x0a[^\0]*\0(....)/s or die;
 my $id = unpack('V', $1);
-# CLIENT_LONG_PASSWORD, CLIENT_CONNECT_WITH_DB, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION
-put_packet(1, pack('VVCx23', 0x1 | 0x8 | 0x200 | 0x8000, 0xffffff, 8) . "root\0\0test\0");
+# CLIENT_LONG_PASSWORD, CLIENT_CONNECT_WITH_DB, CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION,
+# CLIENT_MULTI_STATEMENTS
+put_packet(1, pack('VVCx23', 0x1 | 0x8 | 0x200 | 0x8000 | 0x10000, 0xffffff, 8) . "$user\0\0test\0");
 ord get_packet == 0 or die 'not logged in';
 my $last = pop @statements;
-for (@statements)
+my $behind = $last;
+$last = pop @statements if $how eq 'more';
+for my $statement (@statements)
 {
-  put_packet(0, "\3$_");
-  ord get_packet == 0 or die "failed: $_";
+  put_packet(0, "\3$statement");
+  my $status;
+  do
+  {
+    # OK, rows, id (less than 251 of each), status: 8 means that another one follows
+    (my $ok, undef, undef, $status) = unpack('CCCv', get_packet);
+    $ok == 0 or die "failed: $statement";
+  }
+  while ($status & 8);
 }
 note('id', $id);
 wait_for('send');
 put_packet(0, $how eq 'quit' ? "\1" : "\3$last");
+put_packet(0, "\3$behind") if $how eq 'more';
 wait_for('go');
+put_packet(0, "\1") if $how eq 'bye';
 if ($how eq 'half')
 {
   shutdown $socket, 1;

@@ -1,6 +1,6 @@
 # A client that stops in the middle, for tests of waits for the network. Speaks
 # the protocol by itself, and then sleeps until it is ended by a signal.
-#   raw_client.pl PORT auth     is asked for another plugin in its login, and says nothing
+#   raw_client.pl PORT auth     is asked by the second plugin of its account in its login, and says nothing
 #   raw_client.pl PORT read     logs in as root, and sends a half of a statement
 #   raw_client.pl PORT write    logs in as root, and doesn't read a large result
 use strict;
@@ -39,8 +39,8 @@ my $head = pack('VCx23', 0xffffff, 8);
 get_packet;
 if ($what eq 'auth')
 {
-  # CLIENT_PLUGIN_AUTH, and a plugin that the server does not know
-  put_packet(1, pack('V', $flags | 0x80000) . $head . "root\0\0none\0");
+  # CLIENT_PLUGIN_AUTH
+  put_packet(1, pack('V', $flags | 0x80000) . $head . "asked\0\0none\0");
   stop_here;
 }
 put_packet(1, pack('V', $flags) . $head . "root\0\0");
