@@ -116,6 +116,13 @@ plant_shellcheck()
   echo 'SC2086'
 }
 
+# As if whatever was skipped once were done.
+plant_suite_results()
+{
+  sed -i 's/ && !(name in listed)) skipped/) skipped/' ci/test.sh
+  echo "should be 's.t', is ''"
+}
+
 plant_packaged_settings()
 {
   sed -i "/^| .thread_pool_high_prio_mode. (ours)/d" doc/variables.md
@@ -133,7 +140,7 @@ plant_abi() { echo 'millrace_planted'; }
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes version \
-            no_local_names shellcheck packaged_settings dockerfile; do
+            no_local_names shellcheck suite_results packaged_settings dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 

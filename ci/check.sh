@@ -8,7 +8,7 @@
 STACK=$ROOT
 CHECKS="series headers tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes version
-  no-local-names shellcheck packaged-settings dockerfile abi"
+  no-local-names shellcheck suite-results packaged-settings dockerfile abi"
 CHECKS_PASSED=0 CHECKS_FAILED=0
 
 step_check()
@@ -453,6 +453,50 @@ print_layouts()
     sed -e '/^[a-z]*:$/d' -e '/^[[:space:]]*$/d' <<< "$layout"
     pahole -C "$type" "$1" 2> /dev/null | sed -n '/vtable has/,/} \*\//p'
   done
+}
+
+# --- the results of a suite --------------------------------------------------
+
+# What ci/test.sh takes for a test without a result, given mtr's list and its output.
+check_suite_results()
+{
+  local state status=0
+  state=$(mktemp -d)
+  # shellcheck source=/dev/null
+  ( . "$STACK/ci/test.sh" && suite_result_cases ) || status=1
+  rm -rf "$state"
+  return $status
+}
+
+# Listed, printed, left
+suite_result_cases()
+{
+  local status=0
+  expect_left "s.t"             "s.t         [ pass ]  1"                      ""    || status=1
+  expect_left "s.t"             "s.u         [ pass ]  1"                      "s.t" || status=1
+  expect_left "s.t 'a'|s.t 'b'" "s.t 'a' w1  [ pass ]  1"                      "s.t" || status=1
+  expect_left "s.t 'a'|s.t 'b'" "s.t 'a' w1  [ pass ]  1|s.t 'b' w2  [ fail ]" ""    || status=1
+  # The test itself skips one; the other was not run.
+  expect_left "s.t 'a'|s.t 'b'" "s.t 'a' w1  [ skipped ]  Not here"            "s.t" || status=1
+  # mtr skips the whole test, and names as many combinations as it has seen by then.
+  expect_left "s.t 'a'|s.t 'b'"     "s.t      [ skipped ]  Requires debug build" ""  || status=1
+  expect_left "s.t"                 "s.t 'a'  [ skipped ]  Requires debug build" ""  || status=1
+  expect_left "s.t 'a,c'|s.t 'b,c'" "s.t 'c'  [ skipped ]  Requires debug build" ""  || status=1
+  expect_left "s.t 'a'|s.t 'b'|s.u" "s.t 'c'  [ skipped ]  Requires debug build" "s.u" || status=1
+  # Two that print at the same time
+  expect_left "s.t|s.u"         "s.t         s.u  w1 [ pass ]  1"              "s.u" || status=1
+  return $status
+}
+
+# expect_left LISTED PRINTED LEFT: lines are divided by |.
+expect_left()
+{
+  local left
+  tr '|' '\n' <<< "$1" > "$state/tests"
+  tr '|' '\n' <<< "$2" > "$state/log"
+  results_of "$state/log" > "$state/results"
+  left=$(tests_left "$state/results")
+  [ "$left" = "$3" ] || { echo "listed $1, printed $2: without a result should be '$3', is '$left'"; return 1; }
 }
 
 # --- every prefix of the stack ---------------------------------------------

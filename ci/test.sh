@@ -326,7 +326,7 @@ suite_state() { echo "$STATE/suites/$FLAVOUR-$(suite_run "$1")"; }
 
 test_suite()
 {
-  local suite=$1 what state how started=$SECONDS names tests before
+  local suite=$1 what state started=$SECONDS names before left
   local options=(--suite="$1" --retry=2)
   what=$(suite_run "$suite")
   state=$(suite_state "$suite")
@@ -347,8 +347,27 @@ test_suite()
   MTR_TOTAL=$(wc -l < "$state/tests") MTR_DONE=$(wc -l < "$state/results")
   say "suite $suite, pool $POOL: $MTR_TOTAL tests, $MTR_DONE of them have a result already"
 
+  run_left "$state/results" ''
+  settle_results
+  left=$(tests_left "$state/found")
+  if [ -n "$left" ]; then
+    note "no result so far, run once more: ${left//$'\n'/ }"
+    run_left "$state/found" -again
+    settle_results
+  fi
+  MTR_TOTAL=''
+  { cat "$state/found"; tests_left "$state/found" | sed 's/.*/fail & has no result/'; } > "$RESULTS"
+  mark_known "$RESULTS"
+  say "suite $suite, pool $POOL: $(counts_from "$before"), in $(duration $((SECONDS - started)))"
+}
+
+# run_left RESULTS SUFFIX: runs what lacks a result there, each in its way. The suffix is for the
+# names of the logs.
+run_left()
+{
+  local how tests
   for how in '' $(reruns "$suite" | awk '{ print $2 }' | sort -u); do
-    mapfile -t tests < <(tests_to_run "$how")
+    mapfile -t tests < <(tests_to_run "$how" "$1")
     if [ ${#tests[@]} -eq 0 ]; then continue; fi
     rm -f "$state/skip"
     case $how in
@@ -357,19 +376,25 @@ test_suite()
                       not_in_this_run "${tests[@]}" > "$state/skip"
                       tests=(--skip-test-list="$state/skip")
                     fi
-                    run_mtr "$what" "${POOL_OPTION[@]}" "${options[@]}" "${tests[@]}" ;;
-      without-pool) run_mtr "$what-$how" "${options[@]}" "${tests[@]}" ;;
-      as-user)      run_as_user "$what-$how" "${options[@]}" "${tests[@]}" ;;
+                    run_mtr "$what$2" "${POOL_OPTION[@]}" "${options[@]}" "${tests[@]}" ;;
+      without-pool) run_mtr "$what-$how$2" "${options[@]}" "${tests[@]}" ;;
+      as-user)      run_as_user "$what-$how$2" "${options[@]}" "${tests[@]}" ;;
       *)            die "$(in_root "$STOCK_FAILURES/$suite.txt"): unknown way '$how'" ;;
     esac
     MTR_DONE=$(($(wc -l < "$RESULTS") - before))
   done
-  MTR_TOTAL=''
-  # What upstream disabled shows up each time that it goes on.
-  awk -v before="$before" 'NR <= before || !seen[$2 " " $3]++' "$RESULTS" > "$state/found"
-  { cat "$state/found"; tests_left "$state/found" | sed 's/.*/fail & has no result/'; } > "$RESULTS"
-  mark_known "$RESULTS"
-  say "suite $suite, pool $POOL: $(counts_from "$before"), in $(duration $((SECONDS - started)))"
+}
+
+# Each result once: what upstream disabled shows up each time that it goes on, and a test that is run once
+# more, because a combination of it lacks a result, has some already. A failure stays one.
+settle_results()
+{
+  awk -v before="$before" '
+    { name = $2 " " $3 }
+    NR > before && (name in at) { if ($1 == "fail") line[at[name]] = $0; next }
+    { line[++n] = $0 }
+    NR > before { at[name] = n }
+    END { for (i = 1; i <= n; i++) print line[i] }' "$RESULTS" > "$state/found"
 }
 
 # The tests of a suite to run, if not all: those that were asked for by name, or
@@ -419,9 +444,10 @@ take_up_suite()
   echo "$key" > "$state/key"
 }
 
-suite_logs() { echo "$LOGS/mtr-$FLAVOUR-$what"{,-without-pool,-as-user}.log; }
+suite_logs() { echo "$LOGS/mtr-$FLAVOUR-$what"{,-without-pool,-as-user}{,-again}.log; }
 
-# mtr's own list, with combinations: what it will have results for.
+# mtr's own list, with combinations: what it will have results for. With the pool's option, since
+# mtr leaves out a combination that contradicts it.
 list_tests()
 {
   local log=$LOGS/mtr-$FLAVOUR-list.log
@@ -429,7 +455,7 @@ list_tests()
   mkdir -p "$(test_directory)"
   ( cd "$dir/mysql-test" &&
     perl ./mtr --dry-run --vardir="$(test_directory)/$FLAVOUR-list" \
-      "${options[@]}" "$@" < /dev/null > "$log" 2>&1 ) ||
+      "${POOL_OPTION[@]}" "${options[@]}" "$@" < /dev/null > "$log" 2>&1 ) ||
     { tail -n 5 "$log" >&2; die "mtr can't list the tests of suite $suite"; }
   grep -E "^$suite\.[^ ]+( '[^']*')?\$" "$log" | sort -u > "$state/tests" ||
     die "mtr finds no test in suite $suite; the whole log is $(in_root "$log")"
@@ -437,11 +463,28 @@ list_tests()
 
 # tests_left RESULTS: those that lack a result. A test is run with all its combinations
 # or not at all: mtr does not take each of its own by name.
+# One that mtr skips without starting it (a debug build is wanted) it skips in all combinations, but names
+# only those that it came across before it knew, and it sorts what a test includes by addresses in memory: the
+# list may have "t 'a'" and "t 'b'" and the run "t", or the other way round. So a skipped combination that is not
+# in the list stands for all of that test; those that the test itself skips are in it.
 tests_left()
 {
   awk '
-    phase == 1 { done[substr($0, index($0, " ") + 1)]; any[$2]; next }
-    ($2 == "" ? !($1 in any) : !($0 in done) && !($1 in done)) && !seen[$1]++ { print $1 }' phase=1 "$1" phase=2 "$state/tests"
+    phase == 1 { list[++n] = $0; listed[$0]; next }
+    {
+      name = substr($0, index($0, " ") + 1)
+      done[name]
+      any[$2]
+      if ($1 == "skip" && !(name in listed)) skipped[$2]
+    }
+    END {
+      for (i = 1; i <= n; i++) {
+        blank = index(list[i], " ")
+        test = blank ? substr(list[i], 1, blank - 1) : list[i]
+        if (test in skipped || (blank ? (list[i] in done) || (test in done) : (test in any))) continue
+        if (!seen[test]++) print test
+      }
+    }' phase=1 "$state/tests" phase=2 "$1"
 }
 
 # not_in_this_run TEST...: all but those, as mtr wants it.
@@ -451,12 +494,12 @@ not_in_this_run()
     phase=1 <(printf '%s\n' "$@") phase=2 "$state/tests"
 }
 
-# tests_to_run HOW: those that are left and to be run in that way.
+# tests_to_run HOW RESULTS: those that have no result there and are to be run in that way.
 tests_to_run()
 {
   awk -v how="$1" '
     phase == 1 { apart[$1] = $2; next }
-    apart[$1] == how' phase=1 <(reruns "$suite") phase=2 <(tests_left "$state/results")
+    apart[$1] == how' phase=1 <(reruns "$suite") phase=2 <(tests_left "$2")
 }
 
 # As root, in a user namespace that shows us as an ordinary user; files stay
