@@ -39,7 +39,7 @@ usage: ./build.sh COMMAND [OPTION]...
                                                build, then run the tests
   test   --suites NAME... [--pool on|off] [--again] [--flavour X]
                                                upstream's suites, with the pool
-  bench  [SCENARIO]... [--quick] [--rounds N] [--config X]...
+  bench  [SCENARIO]... [--quick] [--fresh] [--rounds N] [--config X]...
                                                build, then compare servers
   bench  --compare RUN RUN | --publish RUN | --against-sysbench
   deb    [--full]                              Debian packages
@@ -51,7 +51,7 @@ usage: ./build.sh COMMAND [OPTION]...
   source                                       unpack and apply the patches
   fetch                                        get and verify upstream's source
   deps   [--full]                              install the packages needed
-  check  [--each]                              check the patch stack itself
+  check  [--each [--from PATCH]]               check the patch stack itself
   clean  [--all]                               remove what was built
   help                                         explain each of these
 
@@ -98,6 +98,9 @@ bench   Runs the scenarios named, or all, against the release pool, the stock
         what they show. Scenarios are the files of bench/scenarios.
         --quick     every scenario in ten minutes (without building)
         --rounds N  instead of what mode and scenario say
+        --fresh     a new server process for each measurement, in random order, nine
+                    rounds; ratios with their quartiles. For ratios near 1: a
+                    process has its own luck with memory, which its rounds repeat
         --config X  compare these instead: a name in bench/configs, or an option
                     file with a line "# flavour: F" (repeatable)
         --compare RUN RUN   whether they gave the same ratios within 15 %
@@ -135,7 +138,7 @@ deps    Installs missing Debian packages (root or sudo), or prints the command.
 check   Checks the stack: names, headers, exact application, ABI and so on, and
         then the checks themselves; ends with "N passed, N failed".
         --each  also builds every prefix of the stack and runs the tests that
-                its last patch names (slow)
+                its last patch names (slow); --from PATCH begins with that one
 clean   Removes trees and builds, keeps downloads, the server's data and results
         of benchmarks; --all removes everything below build/. Stops the server first. Refuses, like
         source, to throw away edits in build/src without --discard-edits.
@@ -152,10 +155,10 @@ usage_error()
 }
 
 # Options, and which command takes which.
-FLAVOUR=release FULL=no ALL=no EACH=no DISCARD=no TARBALL='' PORT=''
+FLAVOUR=release FULL=no ALL=no EACH=no EACH_FROM='' DISCARD=no TARBALL='' PORT=''
 PREFIX='' SOURCE_ONLY=no
 POOL=on AGAIN=no BY_SUITE=no SUITES=()
-QUICK=no ROUNDS='' BENCH_MODE=measure
+QUICK=no FRESH=no ROUNDS='' BENCH_MODE=measure
 MTR_ARGS=() BENCH_CONFIGS=() BENCH_SCENARIOS=()
 
 takes() { [[ " $1 " == *" $COMMAND "* ]]; }
@@ -167,9 +170,9 @@ parse_options()
     shift
     # "--name value" and "--name=value" mean the same.
     case $arg in
-      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*|--prefix=*|--pool=*)
+      --flavour=*|--port=*|--tarball=*|--rounds=*|--config=*|--prefix=*|--pool=*|--from=*)
         value=${arg#*=} arg=${arg%%=*} ;;
-      --flavour|--port|--tarball|--rounds|--config|--prefix|--pool)
+      --flavour|--port|--tarball|--rounds|--config|--prefix|--pool|--from)
         [ $# -gt 0 ] || usage_error "$arg needs a value"
         value=$1
         shift ;;
@@ -204,10 +207,14 @@ parse_options()
       AGAIN=yes
     elif [ "$arg" = --each ] && takes check; then
       EACH=yes
+    elif [ "$arg" = --from ] && takes check; then
+      EACH_FROM=${value%.patch}.patch
     elif [ "$arg" = --discard-edits ] && takes "source clean"; then
       DISCARD=yes
     elif [ "$arg" = --quick ] && takes bench; then
       QUICK=yes
+    elif [ "$arg" = --fresh ] && takes bench; then
+      FRESH=yes
     elif [[ $arg =~ ^--(compare|against-sysbench|publish)$ ]] && takes bench; then
       BENCH_MODE=${arg#--}
     elif [ "$arg" = --rounds ] && takes bench; then
@@ -276,6 +283,10 @@ main()
   [ "$COMMAND" != install ] || [ -n "$PREFIX" ] ||
     usage_error "install needs --prefix DIR"
   [ "$COMMAND" != test ] || check_test_options
+  if [ -n "$EACH_FROM" ]; then
+    [ $EACH = yes ] || usage_error "--from belongs to --each"
+    grep -qxF -- "$EACH_FROM" "$ROOT/series" || usage_error "no such patch in series: $EACH_FROM"
+  fi
   [[ $ROOT != *[[:space:]]* ]] ||
     die "the path of this checkout has blanks in it ($ROOT)," \
         "which upstream's build and test tools do not support: move it"

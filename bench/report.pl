@@ -17,6 +17,7 @@ use constant {
     INF        => 9**9**9,
     COLUMNS    => 100,        # the widest line on the terminal
     TOLERANCE  => 0.15,       # two runs agree when their ratios differ by no more than this
+    FEW_ROUNDS => 5,          # with fewer, quartiles say nothing
     STARVED    => 100,        # a ratio beyond this is starvation: its exact size is chance
     BUSY       => 90,         # percent; above this the load generator itself limits the figures
     OLD_US     => 1_000_000,  # an unfinished request older than this was starved
@@ -372,6 +373,38 @@ sub figure_ratio {
     return ratio($value, $base);
 }
 
+# The value below which the part $part of the sorted numbers lies, between two of them if need be.
+sub quantile {
+    my ($part, @sorted) = @_;
+    my $at  = $part * $#sorted;
+    my $low = int $at;
+    return $sorted[$low] if $low == $#sorted;
+    return $sorted[$low] + ($at - $low) * ($sorted[$low + 1] - $sorted[$low]);
+}
+
+# With --fresh: the lower and the upper quartile of the ratios of the single rounds. Empty with too few of them.
+sub ratio_quartiles {
+    my ($run, $scenario, $figure, $point, $config) = @_;
+    return if ($run->{fact}{fresh} // '') ne 'yes';
+    my %by_round;
+    for my $side ($config, $run->{baseline}) {
+        my $rows = $run->{rows}{ $scenario->{name} }{$point}{$side}{ $figure->{class} } // [];
+        $by_round{$side}{ $_->{round} } = row_value($_, $figure->{column}) for @$rows;
+    }
+    my @ratios = grep { defined && $_ != INF }
+        map { ratio($by_round{$config}{$_}, $by_round{ $run->{baseline} }{$_}) } keys %{ $by_round{$config} };
+    return if @ratios < FEW_ROUNDS;
+    @ratios = sort { $a <=> $b } @ratios;
+    return map { quantile($_, @ratios) } 0.25, 0.75;
+}
+
+sub format_figure_ratio {
+    my (@place) = @_;
+    my $text = format_ratio(figure_ratio(@place));
+    my @quartiles = $text eq '-' ? () : ratio_quartiles(@place);
+    return @quartiles ? "$text [" . join(' ', map { format_ratio($_) } @quartiles) . ']' : $text;
+}
+
 # Both get next to nothing of what a third one gets: by how much they differ is chance.
 sub both_starved {
     my ($run, $scenario, $figure, $point, $value, $base) = @_;
@@ -468,6 +501,8 @@ sub run_blocks {
         ? " Ratios are to $base: 1.00 is the same value as $base; inf or 0.00 means that one of the two"
         . ' was 0 or finished nothing.'
         : " No ratios: the run has no other configuration beside the baseline ($base), or not the baseline itself.";
+    $text .= ' In brackets: the quartiles of the ratios of the single rounds, each with fresh server processes.'
+        if ($fact->{fresh} // '') eq 'yes';
     $text .= ' "none finished": requests were waiting, but none was answered during the measurement.';
     push @blocks, ['text', $text];
     return @blocks;
@@ -499,7 +534,7 @@ sub figure_table {
         push @rows, [
             $point eq '' ? '-' : $point,
             (map { format_cell(figure_cell($run, $scenario, $figure, $point, $_)) } @{ $run->{configs} }),
-            (map { format_ratio(figure_ratio($run, $scenario, $figure, $point, $_)) } @{ $run->{others} }),
+            (map { format_figure_ratio($run, $scenario, $figure, $point, $_) } @{ $run->{others} }),
         ];
     }
     return ['table', \@headers, \@rows];

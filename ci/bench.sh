@@ -12,7 +12,7 @@ BENCH_BASELINE=stock-pool
 ALL_SCENARIOS="curve-read curve-write after-burst hot-row long-beside-short long-writer skew
   wan-transactions idle-in-transaction max-threads login-storm login-burst silent-clients tls-stall
   idle-10k slow-readers binlog-dumps mass-wakeup io-bound probe"
-DEFAULT_ROUNDS=5
+DEFAULT_ROUNDS=5 FRESH_ROUNDS=9
 # On a shared host: a measurement that wanted all of the CPU, but of whose time
 # other guests took more than this (in %), is repeated, so often at most. With
 # --quick only so many seconds are spent on that.
@@ -170,6 +170,7 @@ head_of()
 rounds_of()
 {
   local rounds=$ROUNDS
+  if [ -z "$rounds" ] && [ $FRESH = yes ]; then rounds=$FRESH_ROUNDS; fi
   [ -n "$rounds" ] || rounds=$(at_place "$1" rounds "$2")
   echo "${rounds:-$DEFAULT_ROUNDS}"
 }
@@ -330,19 +331,27 @@ bench_scenario()
 # bench_point SCENARIO POINT PLACE
 bench_point()
 {
-  local rounds round i n=${#CONFIG_NAMES[@]} times=() key value restart
+  local rounds round config times=() key value restart
   for key in warmup seconds drain; do
     value=$(at_place "$1" "$key" "$3")
     [ -z "$value" ] || times+=("--$key=$value")
   done
   rounds=$(rounds_of "$1" "$3")
   restart=$(at_place "$1" restart "$3")
+  # "never": the point goes on with what the one before has left behind.
+  if [ $FRESH = yes ] && [ "$restart" != never ]; then restart=always; fi
   for ((round= 1; round <= rounds; round++)); do
-    for ((i= 0; i < n; i++)); do
-      # Each round begins with another one: none is always the first.
-      measure "$1" "$2" "${CONFIG_NAMES[$(((i + round - 1) % n))]}" "$round"
-    done
+    for config in $(round_order "$round"); do measure "$1" "$2" "$config" "$round"; done
   done
+}
+
+# round_order ROUND: the configurations. Each round begins with another one: none is always
+# the first. With --fresh, by chance.
+round_order()
+{
+  local i n=${#CONFIG_NAMES[@]}
+  if [ $FRESH = yes ]; then shuf -e -- "${CONFIG_NAMES[@]}"; return; fi
+  for ((i= 0; i < n; i++)); do echo "${CONFIG_NAMES[$(((i + $1 - 1) % n))]}"; done
 }
 
 # at_place SCENARIO KEY PLACE: a value for all points, or one for each of them,
@@ -493,7 +502,12 @@ describe_run()
   echo "cores=$(cores)"
   echo "memory=$(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
   echo "kernel=$(uname -r)"
-  echo "rounds=${ROUNDS:-$DEFAULT_ROUNDS, or what the scenario says}"
+  if [ $FRESH = yes ]; then
+    echo "rounds=${ROUNDS:-$FRESH_ROUNDS}"
+    echo "fresh=yes"
+  else
+    echo "rounds=${ROUNDS:-$DEFAULT_ROUNDS, or what the scenario says}"
+  fi
   echo "baseline=$BENCH_BASELINE"
   echo "configs=${CONFIG_NAMES[*]}"
   echo "common_options=$(sed -e '/^[[:space:]]*[#;[]/d' "$ROOT/bench/common.cnf" | paste -s -d ' ')"

@@ -97,6 +97,13 @@ plant_no_late_fixes()
   echo "planted/late.patch removes from $file what $last added"
 }
 
+# The same line, altered under a header that allows it.
+plant_altered_lines()
+{
+  plant_no_late_fixes > /dev/null
+  echo "ALTERED_LINES in ci/check.sh is"
+}
+
 plant_version()
 {
   sed -i 's/^MILLRACE_REVISION=.*/MILLRACE_REVISION=planted9/' VERSION
@@ -139,7 +146,7 @@ plant_abi() { echo 'millrace_planted'; }
 
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers tests_exist unit_tests applies_exactly refresh_is_noop \
-            no_binary_or_mode no_trailing_blanks no_late_fixes version \
+            no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
             no_local_names shellcheck suite_results packaged_settings dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done

@@ -276,4 +276,18 @@ is((report('good'))[0], 2, 'wrong usage');
     unlike($out, qr/Unfinished: class long/, 'a class in the background is meant to be unfinished');
 }
 
+# Fresh processes: the ratios of the rounds are 0.8, 0.9, 1.0, 1.1 and 2.0; round 6 has no partner.
+{
+    my @rate = (80, 90, 100, 110, 200);
+    my $rows = join '', curve_rows(8, 'new', 6, 900, 1),
+        map { (curve_rows(8, 'new', $_, $rate[$_ - 1], 1), curve_rows(8, 'base', $_, 100, 1)) } 1 .. 5;
+    make_run('fresh', $rows, fresh => 'yes', configs => 'new base');
+    my ($status, $out, $err) = report('--no-plots', 'fresh', 'scenarios');
+    is($status, 0, 'fresh processes: status');
+    is(table_row($out, 'reads per second', 8), '8 105 100 1.05 [0.90 1.10]', 'the ratio has its quartiles');
+    make_run('not-fresh', $rows, configs => 'new base');
+    ($status, $out, $err) = report('--no-plots', 'not-fresh', 'scenarios');
+    is(table_row($out, 'reads per second', 8), '8 105 100 1.05', 'rounds of one process have none');
+}
+
 done_testing();
