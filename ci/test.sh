@@ -109,7 +109,7 @@ run_mtr()
   STEP_LOG=$log
   MTR_LOG=$log
   ( cd "$dir/mysql-test" &&
-    "${MTR_PREFIX[@]}" perl ./mtr --force --max-test-fail=0 --retry=1 \
+    "${MTR_PREFIX[@]}" perl ./mtr --force --max-test-fail=0 --retry=2 \
       --parallel="$jobs" --testcase-timeout=10 --vardir="$vardir" "$@" \
       < /dev/null 2>&1 ) | tee "$log" | show_progress || status=$?
   keep_results "$log"
