@@ -5,6 +5,21 @@
 set -euo pipefail
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
+
+# --base, wherever it stands: all that follows depends on it.
+ARGUMENTS=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --base=*) BASE=${1#*=} ;;
+    --base)   [ $# -gt 1 ] || { echo "build.sh: --base needs a value" >&2; exit 2; }
+              BASE=$2
+              shift ;;
+    --)       ARGUMENTS+=("$@"); break ;;
+    *)        ARGUMENTS+=("$1") ;;
+  esac
+  shift
+done
+set -- "${ARGUMENTS[@]}"
 # shellcheck source=ci/lib.sh
 . "$ROOT/ci/lib.sh"
 # shellcheck source=ci/deps.sh
@@ -21,6 +36,8 @@ ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 . "$ROOT/ci/test.sh"
 # shellcheck source=ci/bench.sh
 . "$ROOT/ci/bench.sh"
+# shellcheck source=ci/tptop.sh
+. "$ROOT/ci/tptop.sh"
 # shellcheck source=ci/package.sh
 . "$ROOT/ci/package.sh"
 # shellcheck source=ci/check.sh
@@ -31,7 +48,7 @@ ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 usage()
 {
   cat <<'USAGE'
-usage: ./build.sh COMMAND [OPTION]...
+usage: ./build.sh [--base VERSION] COMMAND [OPTION]...
 
   run    [--flavour X] [--full] [--port N]     build, then start a server
   stop                                         stop that server
@@ -51,12 +68,13 @@ usage: ./build.sh COMMAND [OPTION]...
   source                                       unpack and apply the patches
   fetch                                        get and verify upstream's source
   deps   [--full]                              install the packages needed
-  check  [--each [--from PATCH]]               check the patch stack itself
+  check  [--compile] [--each [--from PATCH]]   check the patch stack itself
   clean  [--all]                               remove what was built
   help                                         explain each of these
 
 flavours: release (default), debug, asan, tsan, stock
 USAGE
+  echo "bases: $PRIMARY (default)$(other_bases | sed 's/^/, /' | tr -d '\n')"
 }
 
 help()
@@ -66,6 +84,12 @@ help()
 
 Every command first does the steps it needs, and skips what is done already:
 deps, fetch, source, build, then its own. All work happens below build/.
+
+--base VERSION, before or after the command, is another release of upstream's than the
+        one in VERSION: one that has a directory in bases/, by its version or the
+        beginning of it (--base 11.8). Everything of it is below build/VERSION.
+        MILLRACE_BASE=VERSION in the environment does the same, also for ci/stress,
+        ci/kill-table and ci/test-packages.
 
 run     Starts a server of the flavour with the thread pool on. It listens on
         127.0.0.1 and on a socket below build/run only. Port 3307, or the next
@@ -108,13 +132,14 @@ bench   Runs the scenarios named, or all, against the release pool, the stock
         --against-sysbench  whether sysbench measures the same (it has to be
                             installed)
 deb     Builds mariadb-server-core, which replaces Debian's package of that name,
-        its debug symbols and millrace-config, which switches the pool on. They
-        are in build/packages. doc/packaging.md says how to install them and how
+        its debug symbols, millrace-config, which switches the pool on, and
+        millrace-tools, with tptop. They are in build/packages. doc/packaging.md says how to install them and how
         to go back; ci/test-packages tests that.
         --full  Debian's whole package set instead, with our stack, in
                 build/packages/full (about an hour)
 rpm     Builds a source RPM and from it mariadb-server with what belongs to its
-        version and millrace-config, in the layout of RHEL 10, and checks them.
+        version, millrace-config and millrace-tools, in the layout of RHEL 10,
+        and checks them.
         --source  only the source RPM
 tarball Packs the release flavour with the libraries that it needs, except libc.
 install Puts the release flavour below DIR.
@@ -135,8 +160,10 @@ fetch   Gets upstream's source: Debian's source package by this machine's apt
         takes --tarball F to use the file F instead. MILLRACE_KEYRING=F names
         a file that holds upstream's key.
 deps    Installs missing Debian packages (root or sudo), or prints the command.
-check   Checks the stack: names, headers, exact application, ABI and so on, and
-        then the checks themselves; ends with "N passed, N failed".
+check   Checks the stack: names, headers, exact application, ABI and so on, what it is
+        on the other bases, and then the checks themselves; ends with "N passed, N
+        failed, N skipped". With --base, only what that base adds, and its ABI.
+        --compile  also compiles every file that the stack touches, without the rest
         --each  also builds every prefix of the stack and runs the tests that
                 its last patch names (slow); --from PATCH begins with that one
 clean   Removes trees and builds, keeps downloads, the server's data and results
@@ -155,7 +182,7 @@ usage_error()
 }
 
 # Options, and which command takes which.
-FLAVOUR=release FULL=no ALL=no EACH=no EACH_FROM='' DISCARD=no TARBALL='' PORT=''
+FLAVOUR=release FULL=no ALL=no EACH=no COMPILE=no EACH_FROM='' DISCARD=no TARBALL='' PORT=''
 PREFIX='' SOURCE_ONLY=no
 POOL=on AGAIN=no BY_SUITE=no SUITES=()
 QUICK=no FRESH=no ROUNDS='' BENCH_MODE=measure
@@ -207,6 +234,8 @@ parse_options()
       AGAIN=yes
     elif [ "$arg" = --each ] && takes check; then
       EACH=yes
+    elif [ "$arg" = --compile ] && takes check; then
+      COMPILE=yes
     elif [ "$arg" = --from ] && takes check; then
       EACH_FROM=${value%.patch}.patch
     elif [ "$arg" = --discard-edits ] && takes "source clean"; then
@@ -286,6 +315,12 @@ main()
   if [ -n "$EACH_FROM" ]; then
     [ $EACH = yes ] || usage_error "--from belongs to --each"
     grep -qxF -- "$EACH_FROM" "$ROOT/series" || usage_error "no such patch in series: $EACH_FROM"
+  fi
+  if [ -n "$BASE" ]; then
+    [ "$COMMAND" != rpm ] || usage_error "RPM packages are made of the primary base only, $PRIMARY"
+    [ "$BENCH_MODE" != publish ] || usage_error "the published results are those of the primary base"
+    [ "$(fact_of "$BASE" BASE_STATE)" != never-built ] ||
+      say "base $BASE was never built by its authors: see bases/$BASE/VERSION"
   fi
   [[ $ROOT != *[[:space:]]* ]] ||
     die "the path of this checkout has blanks in it ($ROOT)," \

@@ -9,9 +9,9 @@ BENCH_PORT=3407
 DEFAULT_CONFIGS="millrace stock-pool stock-threads"
 BENCH_BASELINE=stock-pool
 # The order is that of the tables: the two curves first.
-ALL_SCENARIOS="curve-read curve-write after-burst hot-row long-beside-short long-writer skew
-  wan-transactions idle-in-transaction max-threads login-storm login-burst silent-clients tls-stall
-  idle-10k slow-readers binlog-dumps mass-wakeup io-bound probe"
+ALL_SCENARIOS="curve-read curve-write groups-write after-burst hot-row groups-hot-row long-beside-short
+  long-writer skew wan-transactions idle-in-transaction max-threads login-storm login-burst
+  silent-clients tls-stall idle-10k slow-readers binlog-dumps mass-wakeup io-bound probe"
 DEFAULT_ROUNDS=5 FRESH_ROUNDS=9
 # On a shared host: a measurement that wanted all of the CPU, but of whose time
 # other guests took more than this (in %), is repeated, so often at most. With

@@ -2,33 +2,57 @@
 # prints what is wrong and returns non-zero if anything is. They look at the
 # stack in $STACK, so that ci/check-selftest.sh can run them on spoiled copies.
 # shellcheck shell=bash
+# shellcheck source=ci/bases.sh
+. "$ROOT/ci/bases.sh"
+# For each of the other bases, in the order in which they build on each other.
+BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-are-needed"
 # shellcheck source=ci/check-selftest.sh
 . "$ROOT/ci/check-selftest.sh"
 
 STACK=$ROOT
 CHECKS="series headers tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes altered-lines version
-  no-local-names shellcheck suite-results packaged-settings dockerfile abi"
+  no-local-names shellcheck suite-results packaged-settings monitoring dockerfile abi"
 # So many lines of one patch are removed again by a later one. Fold, and lower it.
-ALTERED_LINES=288
-CHECKS_PASSED=0 CHECKS_FAILED=0
+ALTERED_LINES=287
+CHECKS_PASSED=0 CHECKS_FAILED=0 CHECKS_SKIPPED=0
+# The status of a check that could not be made; what it prints says why.
+NOT_CHECKED=77
 
 step_check()
 {
   local name
-  for name in $CHECKS; do run_check "$name" "check_${name//-/_}"; done
-  for name in $CHECKS; do run_check "selftest of $name" self_test "$name"; done
+  if [ -n "$BASE" ]; then
+    check_base "$BASE"
+    run_check abi check_abi
+  else
+    for name in $CHECKS; do run_check "$name" "check_${name//-/_}"; done
+    for name in $(other_bases); do check_base "$name"; done
+    for name in $CHECKS; do run_check "selftest of $name" self_test "$name"; done
+    for name in $BASE_CHECKS; do run_check "selftest of a base's $name" self_test "base-$name"; done
+  fi
+  if [ "$COMPILE" = yes ]; then run_check compiles check_compiles; fi
   if [ "$EACH" = yes ]; then check_each; fi
+}
+
+check_base()
+{
+  local name
+  for name in $BASE_CHECKS; do run_check "$1: $name" "check_base_${name//-/_}" "$1"; done
 }
 
 # run_check NAME COMMAND...
 run_check()
 {
-  local name=$1 out
+  local name=$1 out status=0
   shift
-  if out=$("$@" 2>&1); then
+  out=$("$@" 2>&1) || status=$?
+  if [ $status -eq 0 ]; then
     say "ok $name"
     CHECKS_PASSED=$((CHECKS_PASSED + 1))
+  elif [ $status -eq $NOT_CHECKED ]; then
+    say "skipped $name: $out"
+    CHECKS_SKIPPED=$((CHECKS_SKIPPED + 1))
   else
     say "FAILED $name:"
     [ -z "$out" ] || printf '    %s\n' "${out//$'\n'/$'\n'    }"
@@ -38,7 +62,7 @@ run_check()
 
 report_checks()
 {
-  say "$CHECKS_PASSED passed, $CHECKS_FAILED failed"
+  say "$CHECKS_PASSED passed, $CHECKS_FAILED failed, $CHECKS_SKIPPED skipped"
   [ "$CHECKS_FAILED" -eq 0 ] || exit 1
 }
 
@@ -258,11 +282,11 @@ push_and_pop()
 
 # --- content of the patches ------------------------------------------------
 
+BINARY_OR_MODE='^(GIT binary patch|Binary files |old mode |new mode |(new|deleted) file mode (120|1007))'
+
 check_no_binary_or_mode()
 {
-  nothing "binary or mode changes:" grep -rnE \
-    '^(GIT binary patch|Binary files |old mode |new mode |(new|deleted) file mode (120|1007))' \
-    "$STACK/patches"
+  nothing "binary or mode changes:" grep -rnE "$BINARY_OR_MODE" "$STACK/patches"
 }
 
 # patch_lines OPTION...: ci/patch-lines.pl for the whole stack.
@@ -353,9 +377,9 @@ local_names()
 check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
-  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh &&
-    shellcheck -x ci/test-packages ci/stress ci/kill-table packaging/millrace-server packaging/debian/*.post* \
-      packaging/rpm/mariadb-prepare-db-dir &&
+  ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh tptop/test/*.sh &&
+    shellcheck -x ci/test-packages ci/stress ci/kill-table ci/rebase packaging/millrace-server packaging/debian/*.post* \
+      packaging/rpm/mariadb-prepare-db-dir packaging/prometheus/check-metrics &&
     shellcheck -s sh packaging/debian/restart.sh )
 }
 
@@ -376,6 +400,30 @@ check_packaged_settings()
 
 # The variables in a patch's "Surface: sysvar a, b; status c".
 surface_of() { field_of "$1" Surface | tr ';' '\n' | grep -i 'sysvar' || true; }
+
+# The alert rules and the dashboard: what they use is described, and they are what Prometheus
+# and Grafana read. promtool, in Debian's package prometheus, is used if it is there.
+check_monitoring()
+{
+  local dir=$STACK/packaging name status=0
+  for name in $(watched_variables); do
+    grep -q "\`$name\`" "$STACK/doc/variables.md" ||
+      { echo "doc/variables.md does not describe $name"; status=1; }
+  done
+  perl "$dir/grafana/check-dashboard" || status=1
+  if have promtool; then
+    ( cd "$dir/prometheus" && promtool check rules millrace.rules.yml &&
+      promtool test rules millrace.rules.test.yml ) || status=1
+  fi
+  return $status
+}
+
+# Status variables behind the names that mysqld_exporter gives them.
+watched_variables()
+{
+  grep -ohE 'mysql_global_status_threadpool_[a-z_]*[a-z]' "$STACK/packaging/prometheus/millrace.rules.yml" \
+    "$STACK/packaging/grafana/millrace.json" | sed -e 's/mysql_global_status_t/T/' -e '/held_by$/d' | sort -u
+}
 
 DOCKER_INSTRUCTIONS="FROM ARG COPY RUN VOLUME EXPOSE USER STOPSIGNAL HEALTHCHECK CMD ENV ENTRYPOINT WORKDIR LABEL"
 
@@ -469,6 +517,40 @@ print_layouts()
   done
 }
 
+# --- what the stack touches compiles -------------------------------------------
+
+# touched_objects: the object files of the release flavour that are compiled from files
+# which the stack touches.
+touched_objects()
+{
+  local objects
+  objects=$(mktemp)
+  # Each target twice: as ninja calls it, and as its source is called.
+  ninja -C "$BUILD/release" -t targets all | sed -n 's/\.o: .*//p' |
+    sed -E 'h; s|CMakeFiles/[^/]+\.dir/||; :up; s|[^/]+/__/||; t up; G; s|\n| |' | sort > "$objects"
+  files_of_this_stack | grep -E '\.(c|cc|cpp)$' | sort |
+    join -o 1.2 "$objects" - | sed 's/$/.o/'
+  rm -f "$objects"
+}
+
+files_of_this_stack()
+{
+  local name
+  for name in $(stack_names); do patch_file "$name"; done |
+    xargs perl "$ROOT/ci/patch-lines.pl" --files | sort -u
+}
+
+# Not the whole server, which takes much longer, and is not linked.
+check_compiles()
+{
+  local objects
+  prepare_headers || return 1
+  mapfile -t objects < <(touched_objects)
+  [ ${#objects[@]} -gt 0 ] || { echo "no object is compiled from what the stack touches"; return 1; }
+  compile release -k 0 "${objects[@]}" > "$LOGS/compiles.log" 2>&1 ||
+    { grep -E 'error:|FAILED|build.sh:' "$LOGS/compiles.log" | head -n 40; return 1; }
+}
+
 # --- the results of a suite --------------------------------------------------
 
 # What ci/test.sh takes for a test without a result, given mtr's list and its output.
@@ -513,6 +595,127 @@ expect_left()
   [ "$left" = "$3" ] || { echo "listed $1, printed $2: without a result should be '$3', is '$left'"; return 1; }
 }
 
+# --- other bases ---------------------------------------------------------------
+
+# Each check_base_NAME VERSION looks at $STACK/bases/VERSION.
+
+BASE_FACTS="UPSTREAM_VERSION UPSTREAM_TARBALL UPSTREAM_SHA256 UPSTREAM_KEY_FINGERPRINT
+  DEBIAN_SOURCE DEBIAN_VERSION DEBIAN_SUITE"
+
+check_base_facts()
+{
+  local file=$STACK/bases/$1/VERSION key status=0
+  for key in $BASE_FACTS; do
+    grep -q "^$key=." "$file" || { echo "VERSION has no $key"; status=1; }
+  done
+  grep -qxF "UPSTREAM_VERSION=$1" "$file" ||
+    { echo "VERSION is of another release than $1"; status=1; }
+  return $status
+}
+
+check_base_skips()
+{
+  local file=$STACK/bases/$1/skip name reason status=0
+  [ -e "$file" ] || { echo "there is no file skip; it may be empty"; return 1; }
+  while read -r name reason; do
+    series_patches "$STACK/series" | grep -xF -- "$name" > /dev/null ||
+      { echo "$name is not in series"; status=1; }
+    [[ $reason == *[a-z]* ]] || { echo "$name is skipped without a reason"; status=1; }
+  done < <(series_patches "$file")
+  return $status
+}
+
+# overlays_of VERSION: names of its own patches
+overlays_of()
+{
+  ( cd "$STACK/bases/$1" && { [ ! -d patches ] || find patches -type f -printf '%P\n'; } ) | sort
+}
+
+# Each is a patch of the stack, with a header like any other, and not a copy of its original.
+check_base_overlays_differ()
+{
+  local name own status=0
+  for name in $(overlays_of "$1"); do
+    own=$STACK/bases/$1/patches/$name
+    series_patches "$STACK/series" | grep -xF -- "$name" > /dev/null ||
+      { echo "$name is not in series"; status=1; continue; }
+    ! skipped_patches "$STACK/bases/$1/skip" | grep -xF -- "$name" > /dev/null ||
+      { echo "$name is skipped, so it needs no overlay"; status=1; }
+    check_header "../bases/$1/patches/$name" || status=1
+    ! cmp -s <(diff_part "$own") <(diff_part "$STACK/patches/$name") ||
+      { echo "$name equals its original"; status=1; }
+  done
+  nothing "binary or mode changes:" grep -rnE "$BINARY_OR_MODE" "$STACK/bases/$1" || status=1
+  return $status
+}
+
+diff_part() { sed -n '/^\(--- \|diff \|Index: \)/,$p' "$1"; }
+
+# What has changed in the original since has to come into the overlay as well.
+check_base_overlays_are_current()
+{
+  local name status=0
+  for name in $(overlays_of "$1"); do
+    [ -e "$STACK/patches/$name" ] || continue
+    overlay_is_current "$STACK/bases/$1/patches/$name" "$STACK/patches/$name" ||
+      { echo "$name was made of another original than the present one: ci/rebase $1"; status=1; }
+  done
+  return $status
+}
+
+check_base_applies()          { in_base "$1" push_on_base "$1" applies; }
+check_base_overlays_are_needed() { in_base "$1" push_on_base "$1" needed; }
+
+# in_base VERSION COMMAND...: runs it in a throw-away tree with those files of that release
+# that the stack touches.
+in_base()
+{
+  local version=$1 work files file status=0
+  shift
+  work=$(mktemp -d)
+  files_of_stack "$STACK" "$STACK/bases/$version" > "$work/files"
+  if ! files=$(pristine_files "$version" "$work/files"); then
+    rm -rf "$work"
+    echo "not checked: no tarball"
+    return $NOT_CHECKED
+  fi
+  mkdir "$work/tree"
+  while IFS= read -r file; do
+    [ -e "$files/$file" ] || continue
+    mkdir -p "$work/tree/$(dirname "$file")"
+    cp -p "$files/$file" "$work/tree/$file"
+  done < "$work/files"
+  ( cd "$work/tree" && "$@" ) || status=1
+  rm -rf "$work"
+  return $status
+}
+
+# push_on_base VERSION applies|needed: each patch has to apply without fuzz; offsets are
+# allowed. And an overlay is only there where its original would not apply, or says why.
+push_on_base()
+{
+  local name own original out status=0
+  for name in $(series_patches "$STACK/series" |
+                  grep -vxFf <(skipped_patches "$STACK/bases/$1/skip")); do
+    original=$STACK/patches/$name
+    own=$STACK/bases/$1/patches/$name
+    [ -e "$original" ] || continue
+    if [ ! -e "$own" ]; then
+      own=$original
+    elif [ "$2" = needed ] && [ -z "$(overlay_field "$own" Overlay)" ] &&
+         patch -p1 --fuzz=0 --dry-run -f < "$original" > /dev/null 2>&1; then
+      echo "$name needs no overlay: the original would apply here"
+      status=1
+    fi
+    if ! out=$(patch -p1 --fuzz=0 -f -E --no-backup-if-mismatch < "$own" 2>&1); then
+      [ "$2" = applies ] || return $status
+      printf '%s does not apply:\n%s\n' "$name" "$(grep -B 1 'FAILED\|find file' <<< "$out")"
+      return 1
+    fi
+  done
+  return $status
+}
+
 # --- every prefix of the stack ---------------------------------------------
 
 # Applying the first n patches must build, and pass the tests of the n-th. The
@@ -539,7 +742,7 @@ check_prefix()
 {
   local series=$STATE/each.series dir=$BUILD/each tests=() test
   say "--- first $1 patches, to $2"
-  series_patches "$ROOT/series" | head -n "$1" > "$series"
+  stack_names | head -n "$1" > "$series"
   DISCARD=yes FLAVOUR=each
   sync_tree "$BUILD/each-src" "$series"
   configure release each-src each

@@ -1,8 +1,9 @@
 # A bare Debian in a folder, with its own processes, network and mounts: what is
 # started in it ends with it, and no port or file of this machine is touched.
-# Used by ci/test-packages.
+# Used by ci/test-packages, and to build packages for another release of Debian.
 # shellcheck shell=bash
 
+# shellcheck disable=SC2034  # for who uses this
 CHROOT='' CHROOT_PID='' CHROOT_GUARD='' CHROOT_CGROUP=''
 # What CHROOT is called inside: itself, or / if it was booted.
 CHROOT_INSIDE=''
@@ -20,12 +21,20 @@ chroot_impossible()
 }
 
 # The machine's own apt sources that are for Debian's release $SUITE_NAME, as
-# files. Others may need transports and keys that a bare system does not have.
+# files. Others may need transports and keys that a bare system does not have. If
+# the machine has another release, copies of its files, made for this one.
 debian_sources()
 {
-  local file
+  local file here derived
+  here=$(this_suite)
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
     [ -f "$file" ] || continue
+    if [ -n "$here" ] && [ "$here" != "$SUITE_NAME" ]; then
+      mkdir -p "$STATE/apt-$SUITE_NAME"
+      derived=$STATE/apt-$SUITE_NAME/$(basename "$file")
+      entries_for_suite "$SUITE_NAME" "${file##*.}" < "$file" > "$derived"
+      file=$derived
+    fi
     ! grep -qE "^[^#]*[[:space:]]$SUITE_NAME(-[a-z]+)?([[:space:]/]|\$)" "$file" || echo "$file"
   done
 }

@@ -3,7 +3,7 @@
 
 # Tools of ours, then the libraries of the distribution's own Build-Depends.
 PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
-  xz-utils gpg ca-certificates curl util-linux dwarves shellcheck
+  xz-utils gpg ca-certificates curl util-linux dwarves shellcheck tmux
   libaio-dev libboost-dev libbz2-dev libcrack2-dev libcurl4-openssl-dev
   libedit-dev libfmt-dev libjemalloc-dev libkrb5-dev liblz4-dev liblzma-dev
   liblzo2-dev libncurses-dev libnuma-dev libpam0g-dev libpcre2-dev
@@ -11,7 +11,8 @@ PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
   uuid-dev zlib1g-dev"
 PACKAGES_FULL="libjudy-dev unixodbc-dev"
 PACKAGES_DEB="debhelper dh-exec fakeroot lsb-release po-debconf psmisc
-  libjudy-dev unixodbc-dev"
+  libjudy-dev libmariadb-dev unixodbc-dev"
+PACKAGES_OTHER_RELEASE="debootstrap hostname iproute2 util-linux"
 PACKAGES_RPM="rpm"
 PACKAGES_TARBALL="patchelf"
 PACKAGES_TEST_PACKAGES="binutils debootstrap hostname iproute2 lintian util-linux"
@@ -38,7 +39,8 @@ packages_needed()
   if [ "$FULL" = yes ]; then list+=" $PACKAGES_FULL"; fi
   case $COMMAND in
     bench)   list+=" $PACKAGES_BENCH" ;;
-    deb)     list+=" $PACKAGES_DEB" ;;
+    deb)     list+=" $PACKAGES_DEB"
+             if in_other_release; then list+=" $PACKAGES_OTHER_RELEASE"; fi ;;
     rpm)     list+=" $PACKAGES_RPM" ;;
     tarball) list+=" $PACKAGES_TARBALL" ;;
   esac

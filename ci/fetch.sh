@@ -87,7 +87,9 @@ fetch_by_apt()
   rm -rf "$apt"
 }
 
-# The machine's apt entries with their type turned into deb-src, into dir $1.
+# The machine's apt entries with their type turned into deb-src, into dir $1. If the
+# base is of another release of Debian than this machine, those of the machine's release,
+# turned into that one's.
 derive_source_entries()
 {
   local Apt_list='' Apt_parts='' file
@@ -99,7 +101,7 @@ derive_source_entries()
       *.sources) sed 's/^Types:.*/Types: deb-src/' "$file" ;;
       *.list)    sed -n 's/^[[:space:]]*deb\(-src\)\{0,1\}[[:space:]]/deb-src /p' \
                    "$file" | sort -u ;;
-    esac > "$1/$(basename "$file")"
+    esac | entries_for_suite "$DEBIAN_SUITE" "${file##*.}" > "$1/$(basename "$file")"
   done
 }
 

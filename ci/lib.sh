@@ -2,7 +2,47 @@
 # is said on failure and interrupt. Sourced by build.sh.
 # shellcheck shell=bash
 
-BUILD=$ROOT/build
+# --- the base ----------------------------------------------------------------
+
+# The stack is made on the primary base, the release that VERSION names. Others have a
+# directory bases/VERSION each; all that is made from one is below build/VERSION. The
+# option --base of build.sh, or MILLRACE_BASE for the other scripts, chooses.
+BASE=${BASE-${MILLRACE_BASE-}}
+PRIMARY=$(sed -n 's/^UPSTREAM_VERSION=//p' "$ROOT/VERSION")
+
+# The others, a line each.
+other_bases()
+{
+  local file
+  for file in "$ROOT"/bases/*/VERSION; do
+    [ ! -e "$file" ] || basename "$(dirname "$file")"
+  done
+}
+
+# find_base NAME: the base of that version, or the only one whose version begins so.
+find_base()
+{
+  local version found=()
+  for version in "$PRIMARY" $(other_bases); do
+    if [ "$version" = "$1" ]; then echo "$version"; return; fi
+    [[ $version != "$1".* ]] || found+=("$version")
+  done
+  [ ${#found[@]} -eq 1 ] || return 1
+  echo "${found[0]}"
+}
+
+if [ -n "$BASE" ]; then
+  base_found=$(find_base "$BASE") ||
+    { echo "build.sh: no base, or more than one, is called $BASE; there are: $PRIMARY" \
+           "(primary), $(other_bases | paste -s -d ' ' | sed 's/ /, /g')" >&2
+      exit 2; }
+  BASE=$base_found
+  [ "$BASE" != "$PRIMARY" ] || BASE=''
+fi
+
+# Empty for the primary base.
+BASE_DIR=${BASE:+$ROOT/bases/$BASE}
+BUILD=$ROOT/build${BASE:+/$BASE}
 STATE=$BUILD/state
 LOGS=$BUILD/log
 STOCK_SRC=$BUILD/stock-src
@@ -16,12 +56,19 @@ export LC_ALL=C
 export QUILTRC=$ROOT/ci/quiltrc
 unset QUILT_PATCHES QUILT_SERIES QUILT_PC CDPATH
 
-# VERSION is data, not a script: take only KEY=value.
+# VERSION is data, not a script: take only KEY=value. Our own revision is in the
+# primary's.
 while IFS='=' read -r key value; do
   case $key in
     UPSTREAM_*|DEBIAN_*|MILLRACE_*) declare -r "$key=$value" ;;
   esac
-done < "$ROOT/VERSION"
+done < <(cat "${BASE_DIR:-$ROOT}/VERSION"; [ -z "$BASE" ] || grep '^MILLRACE_' "$ROOT/VERSION")
+
+# Below share/, where the server's messages and character sets are.
+case $UPSTREAM_VERSION in
+  10.*) SERVER_SHARE=mysql ;;
+  *)    SERVER_SHARE=mariadb ;;
+esac
 
 say()  { printf '%s\n' "$*"; }
 note() { printf '    %s\n' "$*"; }
@@ -87,7 +134,7 @@ describe_step()
     against_sysbench) echo "tpbench beside sysbench" ;;
     check)  echo "the patch stack" ;;
     deb)    if [ "$FULL" = yes ]; then echo "Debian's whole package set"
-            else echo "mariadb-server-core and millrace-config"; fi ;;
+            else echo "mariadb-server-core, millrace-config and millrace-tools"; fi ;;
     rpm)    echo "source RPM$([ "$SOURCE_ONLY" = yes ] || echo ", the server and what belongs to it")" ;;
     tarball) echo "pack the release flavour" ;;
     install) echo "to $PREFIX" ;;
@@ -169,12 +216,59 @@ series_patches()
   sed -e 's/#.*//' -e 's/[[:space:]]*$//' -e '/^$/d' "$1"
 }
 
+# Names of the patches of this base, in order: all of series, less those that it
+# skips.
+stack_names()
+{
+  if [ -n "$BASE" ] && [ -e "$BASE_DIR/skip" ]; then
+    series_patches "$ROOT/series" | grep -vxFf <(skipped_patches "$BASE_DIR/skip")
+  else
+    series_patches "$ROOT/series"
+  fi
+}
+
+# Names in a file "skip": a line a patch, NAME and the reason.
+skipped_patches() { series_patches "$1" | awk '{ print $1 }'; }
+
+# patch_file NAME: where the patch is; a base has some of its own.
+patch_file()
+{
+  if [ -n "$BASE" ] && [ -e "$BASE_DIR/patches/$1" ]; then echo "$BASE_DIR/patches/$1"
+  else echo "$ROOT/patches/$1"; fi
+}
+
 # One number for the whole stack: packages carry it, and tests ask for it.
 stack_sha256()
 {
-  local names
-  mapfile -t names < <(series_patches "$ROOT/series")
-  ( cd "$ROOT/patches" && sha256sum -- "${names[@]}" ) | sha256sum | cut -d' ' -f1
+  local name
+  for name in $(stack_names); do
+    echo "$(sha256_of "$(patch_file "$name")")  $name"
+  done | sha256sum | cut -d' ' -f1
+}
+
+# --- Debian's releases -------------------------------------------------------
+
+# The release that this machine has.
+this_suite() { sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null || true; }
+
+# entries_for_suite RELEASE list|sources: from stdin, entries of apt in that format. All of them, if
+# this machine has that release of Debian; else those for the machine's, made into ones for
+# RELEASE: Debian's archives have all releases.
+entries_for_suite()
+{
+  local here
+  here=$(this_suite)
+  if [ -z "$here" ] || [ "$here" = "$1" ]; then cat; return; fi
+  here=$here there=$1 one_line=$([ "$2" != list ] || echo 1) perl -e '
+    $/= "" unless $ENV{one_line};
+    while (<STDIN>)
+    {
+      my $change= sub { my $s= shift; $s =~ s/(?<![\w-])\Q$ENV{here}\E(?=[-\s\/]|$)/$ENV{there}/g; $s };
+      my $was= $_;
+      if ($ENV{one_line}) { s/^(\S+\s+(?:\[.*?\]\s*)?\S+)(.*)/$1 . $change->($2)/e; }
+      else { s/^(Suites:)(.*)/$1 . $change->($2)/gme; }
+      print if $_ ne $was;
+    }'
 }
 
 cores() { nproc 2>/dev/null || echo 1; }

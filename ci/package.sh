@@ -2,6 +2,9 @@
 # results are in build/packages, each with its sha256 beside it.
 # shellcheck shell=bash
 
+# shellcheck source=ci/chroot.sh
+. "$ROOT/ci/chroot.sh"
+
 PACKAGING=$ROOT/packaging
 PACKAGES_DIR=$BUILD/packages
 PACKAGE_VERSION=$DEBIAN_VERSION+$MILLRACE_REVISION
@@ -18,8 +21,8 @@ package_time()
     return
   fi
   local name newest
-  newest=$(for name in $(series_patches "$ROOT/series"); do
-             sed -n '/^--- /q; s/^Last-Update: *//p' "$ROOT/patches/$name"
+  newest=$(for name in $(stack_names); do
+             sed -n '/^--- /q; s/^Last-Update: *//p' "$(patch_file "$name")"
            done | sort | tail -n 1)
   date -u -d "${newest:?no Last-Update in the stack}" +%s
 }
@@ -47,6 +50,16 @@ withdraw()
     find "$PUBLISH_TO" -maxdepth 1 \( -name "$1" -o -name "$1.sha256" \) -delete
 }
 
+# add_monitoring DIR: what watches the server, see doc/monitoring.md.
+add_monitoring()
+{
+  mkdir -p "$1"/{sql,prometheus,grafana}
+  install -m 644 "$PACKAGING"/sql/*.sql "$1/sql/"
+  install -m 644 "$PACKAGING"/prometheus/*.yml "$1/prometheus/"
+  install -m 755 "$PACKAGING/prometheus/check-metrics" "$1/prometheus/"
+  install -m 644 "$PACKAGING/grafana/millrace.json" "$1/grafana/"
+}
+
 # need_tool TOOL PACKAGE: for those who install packages themselves.
 need_tool()
 {
@@ -65,19 +78,81 @@ logged()
 
 # --- DEB ---------------------------------------------------------------------
 
-DEB_TREE=$BUILD/deb/tree
+# Packages of another base are for another release of Debian: they are built in a bare one
+# of that release, in a folder, where they get its libraries and its compiler.
+DEB_ROOT=$BUILD/deb-root
+DEB_DIR=$BUILD/deb
+[ -z "$BASE" ] || [ "$DEBIAN_SUITE" = "$(this_suite)" ] || DEB_DIR=$DEB_ROOT/build
+DEB_TREE=$DEB_DIR/tree
+SUITE_NAME=$DEBIAN_SUITE
+
+in_other_release() { [ "$DEB_DIR" != "$BUILD/deb" ]; }
 
 step_deb()
 {
-  need_tool dpkg-buildpackage dpkg-dev
-  need_tool dh debhelper
   need_debian_packaging
   if [ "$FULL" = yes ]; then need_space 17000 "Debian's whole package set"
+  elif in_other_release; then need_space 6500 "the package, and a Debian $SUITE_NAME to build it in"
   else need_space 4000 "the package"; fi
+  if in_other_release; then
+    prepare_other_release
+  else
+    need_tool dpkg-buildpackage dpkg-dev
+    need_tool dh debhelper
+  fi
   prepare_debian_tree
   STEP_LOG=$LOGS/deb.log
-  logged build_debs
+  if in_other_release; then logged build_debs_there; else logged build_debs; fi
   publish_debs
+  mark_ccache
+}
+
+# The next time, ccache has the objects: CI wants to know how long it will take.
+mark_ccache()
+{
+  local cache
+  if in_other_release || [ "$FULL" = yes ]; then return; fi
+  if have ccache && cache=$(ccache -k cache_dir 2>/dev/null) && [ -d "$cache" ]; then
+    touch "$cache/millrace-packages" || true
+  fi
+}
+
+# It is kept for the next time.
+prepare_other_release()
+{
+  local why
+  why=$(chroot_impossible)
+  [ -z "$why" ] || die "packages for Debian $SUITE_NAME are built in a folder that has it," \
+    "but $why"
+  [ ! -e "$DEB_ROOT/etc/debian_version" ] || return 0
+  note "a bare Debian $SUITE_NAME in $(in_root "$DEB_ROOT")"
+  rm -rf "$DEB_ROOT" "$DEB_ROOT.new"
+  STEP_LOG=$LOGS/deb-root.log
+  make_chroot "$DEB_ROOT.new" > "$STEP_LOG" 2>&1 < /dev/null ||
+    { tail -n 5 "$STEP_LOG" >&2; die "debootstrap failed; the whole log is $(in_root "$STEP_LOG")"; }
+  mv "$DEB_ROOT.new" "$DEB_ROOT"
+}
+
+# The network is for apt only. ccache's directory is the user's, as elsewhere.
+build_debs_there()
+{
+  local cache jobs inside=/${DEB_TREE#"$DEB_ROOT/"} apt=(apt-get -q -y -o Dpkg::Use-Pty=0)
+  jobs=$(cores)
+  start_chroot "$DEB_ROOT"
+  in_chroot_online "${apt[@]}" update || return
+  in_chroot_online "${apt[@]}" install --no-install-recommends build-essential ccache || return
+  in_chroot_online env DEB_BUILD_PROFILES=nocheck \
+    "${apt[@]}" build-dep --no-install-recommends "$inside" || return
+  mkdir -p "$DEB_ROOT/ccache"
+  if have ccache && cache=$(ccache -k cache_dir 2>/dev/null) && mkdir -p "$cache"; then
+    nsenter --target "$CHROOT_PID" --mount -- mount --bind "$cache" "$DEB_ROOT/ccache" || return
+  fi
+  # shellcheck disable=SC2016  # for the inner shell
+  in_chroot env CCACHE_DIR=/ccache CCACHE_BASEDIR="$inside" CCACHE_SLOPPINESS=pch_defines,time_macros \
+    CCACHE_MAXSIZE="${CCACHE_MAXSIZE:-10G}" DEB_BUILD_PROFILES=nocheck \
+    DEB_BUILD_OPTIONS="nocheck parallel=$jobs" \
+    sh -c 'cd "$1" && dpkg-buildpackage --build=binary --no-sign' sh "$inside" || return
+  stop_chroot
 }
 
 # Debian's part of the source package. It is there if the source came by apt.
@@ -103,8 +178,8 @@ need_debian_packaging()
 prepare_debian_tree()
 {
   note "the source tree, with Debian's packaging"
-  rm -rf "$BUILD/deb"
-  mkdir -p "$BUILD/deb"
+  rm -rf "$DEB_DIR"
+  mkdir -p "$DEB_DIR"
   cp -a "$STOCK_SRC" "$DEB_TREE"
   rm "$DEB_TREE/$SUITE"
   tar -xJf "$DEBIAN_TARBALL" --no-same-owner -C "$DEB_TREE"
@@ -112,22 +187,26 @@ prepare_debian_tree()
     append_stack
     add_changelog_entry
     add_config_package
+    add_tools_package
     claim_maintenance
     if [ "$FULL" = yes ]; then complete_full_set; else narrow_to_core; fi )
 }
 
 append_stack()
 {
-  mkdir patches/millrace
-  cp -r "$ROOT"/patches/* patches/millrace/
-  series_patches "$ROOT/series" | sed 's|^|millrace/|' >> patches/series
+  local name
+  for name in $(stack_names); do
+    mkdir -p "patches/millrace/$(dirname "$name")"
+    cp "$(patch_file "$name")" "patches/millrace/$name"
+    echo "millrace/$name" >> patches/series
+  done
 }
 
 add_changelog_entry()
 {
-  { printf '%s (%s) bookworm; urgency=medium\n\n' "$DEBIAN_SOURCE" "$PACKAGE_VERSION"
+  { printf '%s (%s) %s; urgency=medium\n\n' "$DEBIAN_SOURCE" "$PACKAGE_VERSION" "$DEBIAN_SUITE"
     printf '  * Millrace %s: the thread pool, by these patches:\n' "$MILLRACE_REVISION"
-    series_patches "$ROOT/series" | sed 's|^|    - |'
+    stack_names | sed 's|^|    - |'
     printf '  * The sha256 of the stack:\n    %s\n' "$(stack_sha256)"
     printf '\n -- %s  %s\n\n' "$MAINTAINER" "$(date -uR -d "@$(package_time)")"
     cat changelog
@@ -142,10 +221,22 @@ add_config_package()
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" \
     /usr/share/doc/millrace-config/variables.md.gz > millrace/60-millrace.cnf
   cp "$PACKAGING/millrace.conf" "$ROOT/doc/variables.md" millrace/
+  add_monitoring millrace/share
   echo debian/millrace/variables.md > millrace-config.docs
   cp "$PACKAGING"/debian/millrace-config.{install,lintian-overrides} .
   for file in postinst postrm; do add_script "millrace-config.$file"; done
   cat "$PACKAGING/debian/millrace-config.control" >> control
+}
+
+# tptop. Debian's own package of the library is enough to build it.
+add_tools_package()
+{
+  copy_tptop_source millrace/tptop
+  cp "$PACKAGING/debian/tptop.mk" millrace/
+  cp "$PACKAGING"/debian/millrace-tools.{install,manpages} .
+  cat "$PACKAGING/debian/millrace-tools.control" >> control
+  sed -i 's/^Build-Depends: */&libmariadb-dev, /' control
+  printf '\ninclude debian/millrace/tptop.mk\n' >> rules
 }
 
 # add_script NAME: one of our maintainer scripts, complete.
@@ -171,6 +262,10 @@ narrow_to_core()
   local file
   mv rules rules.debian
   cp "$PACKAGING/debian/rules" rules
+  # Later ones install a service by the name of a package that is none of ours.
+  if grep -q '^override_dh_installsystemd:' rules.debian; then
+    printf '\noverride_dh_installsystemd: ;\n' >> rules
+  fi
   for file in postinst postrm; do add_script "mariadb-server-core.$file"; done
   awk -v base="$DEBIAN_VERSION" '
     BEGIN { RS = ""; ORS = "\n\n" }
@@ -179,7 +274,7 @@ narrow_to_core()
       $0 = $0 "\n .\n This build has the thread pool of Millrace. It behaves as the original until\n" \
               " the pool is switched on, which the package millrace-config does."
     }
-    /^Source:/ || /^Package: (mariadb-server-core|millrace-config)\n/' control > control.new
+    /^Source:/ || /^Package: (mariadb-server-core|millrace-(config|tools))\n/' control > control.new
   mv control.new control
 }
 
@@ -218,8 +313,8 @@ publish_debs()
   if [ "$FULL" = yes ]; then PUBLISH_TO=$PACKAGES_DIR/full; fi
   withdraw '*.deb'
   # Debug symbols are packages too; dpkg calls them .deb here.
-  for file in "$BUILD"/deb/*.deb; do publish "$file"; done
-  rm -rf "$BUILD/deb"
+  for file in "$DEB_DIR"/*.deb; do publish "$file"; done
+  rm -rf "$DEB_DIR"
 }
 
 # --- RPM ---------------------------------------------------------------------
@@ -254,11 +349,18 @@ collect_rpm_sources()
   cp --reflink=auto "$TARBALL_FILE" "$RPM_TOP/SOURCES/"
   cp "$PACKAGING"/rpm/{mariadb-prepare-db-dir,prepare-db-dir.conf} "$PACKAGING/millrace.conf" \
      "$ROOT/doc/variables.md" "$RPM_TOP/SOURCES/"
+  add_monitoring "$RPM_TOP/share"
+  tar -C "$RPM_TOP/share" --sort=name --mtime="@$(package_time)" --owner=0 --group=0 --numeric-owner \
+    --mode=go=rX,u+rw --format=gnu -cf "$RPM_TOP/SOURCES/monitoring.tar" .
+  rm -r "$RPM_TOP/share"
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" \
     /usr/share/doc/millrace-config/variables.md > "$RPM_TOP/SOURCES/millrace.cnf"
+  copy_tptop_source "$RPM_TOP/tptop"
+  tar -C "$RPM_TOP" --sort=name --mtime="@$(package_time)" --owner=0 --group=0 --numeric-owner \
+      --mode=go=rX,u+rw --format=gnu -cf "$RPM_TOP/SOURCES/tptop.tar" tptop
   # An RPM's sources lie in one directory: base names of patches are unique.
-  for name in $(series_patches "$ROOT/series"); do
-    cp "$ROOT/patches/$name" "$RPM_TOP/SOURCES/"
+  for name in $(stack_names); do
+    cp "$(patch_file "$name")" "$RPM_TOP/SOURCES/"
   done
 }
 
@@ -266,7 +368,7 @@ collect_rpm_sources()
 write_spec()
 {
   local patches
-  patches=$(series_patches "$ROOT/series" | awk '{
+  patches=$(stack_names | awk '{
     sub(".*/", ""); printf "%-15s %s\n", "Patch" NR ":", $0 }')
   sed -e "s/@VERSION@/$UPSTREAM_VERSION/g" -e "s/@REVISION@/$MILLRACE_REVISION/g" \
       -e "s/@TARBALL@/$UPSTREAM_TARBALL/g" -e "s/@MAINTAINER@/$MAINTAINER/g" \
@@ -343,7 +445,7 @@ check_rpms()
 # Every patch of the series is in the source RPM, and nothing else is a patch.
 check_patches_in_srpm()
 {
-  diff <(series_patches "$ROOT/series" | sed 's|.*/||' | sort) \
+  diff <(stack_names | sed 's|.*/||' | sort) \
        <(rpm -qpl "$RPM_TOP"/SRPMS/*.rpm | grep '\.patch$' | sort) ||
     die "the patches in the source RPM are not those of series"
 }
@@ -420,10 +522,12 @@ stage_release()
   mv "$stage.root/usr" "$stage"
   rm -rf "$stage.root" "$stage"/lib/{sysusers.d,tmpfiles.d}
   install -m 755 "$PACKAGING/millrace-server" "$stage/bin/millrace-server"
+  install_tptop "$stage"
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" share/doc/millrace/variables.md \
-    > "$stage/share/mysql/millrace.cnf"
+    > "$stage/share/$SERVER_SHARE/millrace.cnf"
+  add_monitoring "$stage/share/millrace"
   install -D -m 644 "$ROOT/doc/variables.md" "$stage/share/doc/millrace/variables.md"
-  install -m 644 "$ROOT/COPYING" "$ROOT/series" "$ROOT/VERSION" "$stage/share/doc/millrace/"
+  install -m 644 "$ROOT/COPYING" "$ROOT/series" "${BASE_DIR:-$ROOT}/VERSION" "$stage/share/doc/millrace/"
   stack_sha256 > "$stage/share/doc/millrace/stack.sha256"
 }
 

@@ -5,6 +5,8 @@
 #   patch-lines.pl --added PATCH...   PATCH:LINE<TAB>FILE<TAB>text, each added line
 #   patch-lines.pl --new-lines PATCH...
 #                                     FILE NUMBER, each added line in its new file
+#   patch-lines.pl --changes PATCH... FILE<TAB>+text or FILE<TAB>-text, each line
+#                                     added or removed: what they do, wherever
 #   patch-lines.pl --alters DIR PATCH...
 #       PATCHes in the order of the series, on the pristine tree DIR: lines that
 #       one removes though an earlier one added them, as
@@ -16,8 +18,8 @@ use warnings;
 
 my $mode= shift // '';
 my $pristine= $mode eq '--alters' ? shift : undef;
-die "usage: patch-lines.pl --files|--added|--new-lines|--alters DIR PATCH...\n"
-  unless $mode =~ /^--(files|added|new-lines|alters)$/;
+die "usage: patch-lines.pl --files|--added|--new-lines|--changes|--alters DIR PATCH...\n"
+  unless $mode =~ /^--(files|added|new-lines|changes|alters)$/;
 
 my %seen;      # files printed already
 my %author;    # file => for each line, the patch that added it ('' upstream)
@@ -34,6 +36,7 @@ for my $patch (@ARGV)
       my $op= substr($line, 0, 1);
       $old_left-- if $op ne '+' && $op ne '\\';
       $new_left-- if $op ne '-' && $op ne '\\';
+      print "$file\t$line\n" if $mode eq '--changes' && $op =~ /[-+]/;
       if ($op eq '+')
       {
         print "$patch:$.\t$file\t", substr($line, 1), "\n" if $mode eq '--added';

@@ -154,7 +154,7 @@ describe_server()
     done
   say "data: $(in_root "$RUN")/data, port: $(ask 'select @@port') on 127.0.0.1"
   say "connect with:  $dir/client/mariadb --no-defaults --socket=$socket"
-  say "stop with:     $ROOT/build.sh stop"
+  say "stop with:     $ROOT/build.sh stop${BASE:+ --base $BASE}"
 }
 
 # Needs no lock: it only sends a signal, and must work during a build.

@@ -23,7 +23,7 @@ step_unpack()
     note "pristine tree: already unpacked"
     return
   fi
-  need_space 1500 "the source trees"
+  need_space 1700 "the source trees"
   note "pristine tree: unpacking"
   rm -rf "$STOCK_SRC.new" "$stamp"
   mkdir "$STOCK_SRC.new"
@@ -44,12 +44,45 @@ step_unpack()
 step_source()
 {
   step_unpack
-  sync_tree "$SRC" "$ROOT/series"
+  sync_tree "$SRC" "$(series_file)"
+}
+
+# The series of this base; another one's is the primary's without what it skips.
+series_file()
+{
+  [ -n "$BASE" ] || { echo "$ROOT/series"; return; }
+  mkdir -p "$STATE"
+  stack_names > "$STATE/series.new"
+  mv "$STATE/series.new" "$STATE/series"
+  echo "$STATE/series"
+}
+
+# patches_for DIR: the link "patches" in DIR, for quilt. For another base than the primary
+# it is a directory of links, to its own patches or to the primary's.
+patches_for()
+{
+  local name link
+  if [ -z "$BASE" ]; then
+    ln -sfn "$(realpath --relative-to="$1" "$ROOT/patches")" "$1/patches"
+    return
+  fi
+  rm -rf "$BUILD/patches.new"
+  for name in $(stack_names); do
+    link=$BUILD/patches.new/$name
+    mkdir -p "$(dirname "$link")"
+    ln -s "$(realpath -m --relative-to="$BUILD/patches/$(dirname "$name")" "$(patch_file "$name")")" "$link"
+  done
+  rm -rf "$BUILD/patches"
+  mv "$BUILD/patches.new" "$BUILD/patches"
+  ln -sfn "$(realpath --relative-to="$1" "$BUILD/patches")" "$1/patches"
 }
 
 # Our tests, in a tree, so that mtr finds them. The same for stock, where they
 # show what the patches change.
-link_suite() { ln -sfn "../../../../$SUITE" "$1/$SUITE"; }
+link_suite()
+{
+  ln -sfn "$(realpath -m --relative-to="$1/$(dirname "$SUITE")" "$ROOT/$SUITE")" "$1/$SUITE"
+}
 
 # --- the stage -------------------------------------------------------------
 
@@ -60,10 +93,10 @@ checksums_of_series()
 {
   local name
   for name in $(series_patches "$1"); do
-    [ -e "$ROOT/patches/$name" ] ||
+    [ -e "$(patch_file "$name")" ] ||
       die "series names patches/$name, which does not exist" \
           "(made by quilt new? then quilt refresh writes it)"
-    echo "$(sha256_of "$ROOT/patches/$name") $name"
+    echo "$(sha256_of "$(patch_file "$name")") $name"
   done
 }
 
@@ -93,9 +126,9 @@ update_stage()
     rm -rf "$state/stage" "$state/staged" "$state/applied"
     mkdir -p "$state/stage"
     : > "$state/staged"
-    ln -s ../../../../patches "$state/stage/patches"
     echo "$UPSTREAM_SHA256" > "$state/base"
   fi
+  patches_for "$state/stage"
   ln -sfn "$(realpath "$series")" "$state/stage/series"
 
   local count
@@ -120,7 +153,7 @@ stage_pristine_files()
       mkdir -p "$state/stage/$(dirname "$file")"
       cp -p "$STOCK_SRC/$file" "$state/stage/$file"
     fi
-  done < <(files_of_patch "$ROOT/patches/$1")
+  done < <(files_of_patch "$(patch_file "$1")")
 }
 
 stage_push()
@@ -210,7 +243,7 @@ result_file()
 # A new tree is complete before it gets its name.
 create_tree()
 {
-  need_space 800 "$(in_root "$tree")"
+  need_space 900 "$(in_root "$tree")"
   note "$(in_root "$tree"): copying the pristine tree"
   rm -rf "$tree.new" "$state/in-tree"
   cp -a "$STOCK_SRC" "$tree.new"
@@ -245,7 +278,7 @@ put_file()
 # patches, series and quilt's own state, so that quilt works by hand in it.
 link_into_tree()
 {
-  ln -sfn ../../patches "$tree/patches"
+  patches_for "$tree"
   if [ "$series" = "$ROOT/series" ]; then ln -sfn ../../series "$tree/series"
   else cp "$series" "$tree/series"; fi
   link_suite "$tree"
@@ -262,7 +295,8 @@ link_into_tree()
 # does not apply; then what we wrote last is all there is to compare with.
 refuse_if_edited()
 {
-  local tree=$1 series=$ROOT/series file
+  local tree=$1 series file
+  series=$(series_file)
   local state=$STATE/${tree##*/} replace=() edits=()
   declare -A wanted_content=() written=()
   load_manifest

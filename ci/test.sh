@@ -4,7 +4,7 @@
 
 BENCH_UNIT_TESTS="histogram template workload"
 POOL_OPTION=(--mysqld=--thread-handling=pool-of-threads)
-STOCK_FAILURES=$ROOT/ci/stock-failures
+STOCK_FAILURES=${BASE_DIR:-$ROOT/ci}/stock-failures
 GALERA_TESTS=$ROOT/ci/galera-tests.txt
 
 # Upstream's tests of what the stack touches; a pattern is expanded in the tree.
@@ -39,6 +39,7 @@ step_test()
     local name
     for name in $(our_unit_tests "$STOCK_SRC" "$dir/source"); do run_unit_test "$name"; done
     test_bench
+    test_tptop
   fi
   remove_vardirs
   ON_INTERRUPT=''
@@ -82,7 +83,7 @@ tests_in()
 test_directory()
 {
   local name
-  name=millrace-$(id -u)-$(cksum <<< "$ROOT" | cut -d' ' -f1)
+  name=millrace-$(id -u)-$(cksum <<< "$ROOT${BASE:+/$BASE}" | cut -d' ' -f1)
   if [ -w /dev/shm ] && [ "$(free_mb /dev/shm)" -ge 3000 ]; then
     echo "/dev/shm/$name"
   else
@@ -224,6 +225,12 @@ test_bench()
     asan|tsan) note "the benchmark's own tests need another flavour"; return ;;
   esac
   build_tpbench "$FLAVOUR" all tests
+  # Stock has no policy to simulate.
+  if [ "$FLAVOUR" != stock ]; then
+    build_tpbench "$FLAVOUR" sim
+    TPSIM=$BENCH/bin-$FLAVOUR/tpsim \
+      run_program bench:tpsim bash "$ROOT/bench/test/tpsim-t.sh"
+  fi
   for name in $BENCH_UNIT_TESTS; do
     run_program "bench:$name" "$BENCH/bin-$FLAVOUR/$name-t"
   done
@@ -273,8 +280,8 @@ suite_may_exist()
 # The suites that were asked for, each once, in their order.
 asked_suites() { printf '%s\n' "${SUITES[@]%%.*}" | awk '!seen[$0]++'; }
 
-# recorded SUITE...: ci/stock-failures/SUITE.txt without comments; the README there
-# says what is in it.
+# recorded SUITE...: stock-failures/SUITE.txt of this base without comments; the README in
+# ci/stock-failures says what is in it.
 recorded()
 {
   local suite
@@ -544,7 +551,7 @@ report_tests()
   local failed
   if [ ${#SUITES[@]} -gt 0 ]; then mark_known "$RESULTS"; fi
   failed=$(count fail)
-  show known "known failures of stock (ci/stock-failures):"
+  show known "known failures of stock ($(in_root "$STOCK_FAILURES")):"
   show fixed "recorded as failures of stock, but passed; fixed?"
   show retried "passed only when retried:"
   show fail "failed:"

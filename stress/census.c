@@ -30,7 +30,8 @@ static struct line line_of(MYSQL_ROW row)
   const char *command= row[1] ? row[1] : "", *state= row[2] ? row[2] : "";
   if (!strcmp(command, "Sleep"))
     l.seen|= 1u << SLEEPING;
-  if (!strcmp(command, "Query"))
+  /* One that waits in the pool's queue is shown as well, and does not run */
+  if (!strcmp(command, "Query") && strncmp(state, "Waiting in thread pool", 22))
     l.seen|= 1u << IN_QUERY;
   if (!strcmp(state, "User sleep"))
     l.seen|= 1u << IN_SLEEP;

@@ -174,6 +174,9 @@ static bool wait_control(const char *query, const char *wanted)
   return good;
 }
 
+/* In a thread: one that waits in the pool's queue is shown as well. */
+#define RUNS_QUERY "command='Query' AND state NOT LIKE 'Waiting in thread pool%'"
+
 static bool wait_process(const struct victim *v, const char *condition)
 {
   char query[300];
@@ -432,7 +435,7 @@ static bool begin_blocked_write(struct victim *v)
     before= there;
     poll(NULL, 0, 10);
   }
-  return wait_process(v, "command='Query'");
+  return wait_process(v, RUNS_QUERY);
 }
 
 static bool go_on_reading(struct victim *v) { return !*v->c.error; }
@@ -583,7 +586,7 @@ static bool begin_sleep(struct victim *v)
 static bool begin_cpu(struct victim *v)
 {
   return send_query(v, "SELECT COUNT(*) FROM n, n AS m, n AS o, n AS p WHERE n.b<>m.b") &&
-    wait_process(v, "command='Query'");
+    wait_process(v, RUNS_QUERY);
 }
 
 /* The second command waits in a buffer. */

@@ -3,11 +3,12 @@
 #   raw_client.pl PORT auth     is asked by the second plugin of its account in its login, and says nothing
 #   raw_client.pl PORT read     logs in as root, and sends a half of a statement
 #   raw_client.pl PORT write    logs in as root, and doesn't read a large result
+#   raw_client.pl PORT late MS  answers the greeting MS milliseconds later, logs in as root, and ends
 use strict;
 use warnings;
 use IO::Socket::INET;
 
-my ($port, $what) = @ARGV;
+my ($port, $what, $delay) = @ARGV;
 my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Proto => 'tcp') or die "connect: $!";
 
 sub get
@@ -43,9 +44,11 @@ if ($what eq 'auth')
   put_packet(1, pack('V', $flags | 0x80000) . $head . "asked\0\0none\0");
   stop_here;
 }
+select(undef, undef, undef, $delay / 1000) if $what eq 'late';
 put_packet(1, pack('V', $flags) . $head . "root\0\0");
 my $answer = get_packet;
 die 'no login' unless ord $answer == 0;
+exit 0 if $what eq 'late';
 if ($what eq 'read')
 {
   put_packet(0, "\3SELECT 1", 100);

@@ -1,0 +1,1 @@
+../../../../packaging/sql/millrace_procedures_uninstall.sql
