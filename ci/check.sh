@@ -581,7 +581,25 @@ suite_result_cases()
   expect_left "s.t 'a'|s.t 'b'|s.u" "s.t 'c'  [ skipped ]  Requires debug build" "s.u" || status=1
   # Two that print at the same time
   expect_left "s.t|s.u"         "s.t         s.u  w1 [ pass ]  1"              "s.u" || status=1
+  # mtr ended with an error: does the result of a test say why?
+  expect_why "s.t [ fail ]|Completed: Failed 1/1 tests"                       ""     || status=1
+  expect_why "s.t [ fail ]|s.t [ retry-pass ] 1|Completed: Failed 2/2 tests"  ""     || status=1
+  expect_why "s.t [ pass ] 1|Completed: All 1 tests were successful."         "fail mtr ended with status 1" ||
+    status=1
+  expect_why "s.t [ fail ]|s.t [ retry-pass ] 1|Timeout: Failed 2/2 tests"    "fail mtr ended with status 1" ||
+    status=1
+  expect_why "s.t [ fail ]|s.t [ retry-pass ] 1|***Warnings generated in error logs during shutdown after running tests: s.t|Completed: Failed 2/2 tests" \
+    "fail warnings of a server at its shutdown, after s.t" || status=1
   return $status
+}
+
+# expect_why PRINTED WHY: lines are divided by |.
+expect_why()
+{
+  local why
+  tr '|' '\n' <<< "$1" > "$state/log"
+  why=$(why_mtr_failed "$state/log" 1)
+  [ "$why" = "$2" ] || { echo "printed $1: mtr's failure should be '$2', is '$why'"; return 1; }
 }
 
 # expect_left LISTED PRINTED LEFT: lines are divided by |.

@@ -114,9 +114,7 @@ run_mtr()
       --parallel="$jobs" --testcase-timeout=10 --vardir="$vardir" "$@" \
       < /dev/null 2>&1 ) | tee "$log" | show_progress || status=$?
   keep_results "$log"
-  if [ $status -ne 0 ] && ! results_of "$log" | grep '^fail ' > /dev/null; then
-    echo "fail mtr ended with status $status" >> "$RESULTS"
-  fi
+  if [ $status -ne 0 ]; then why_mtr_failed "$log" $status >> "$RESULTS"; fi
   if [ $status -ne 0 ]; then keep_logs "$vardir" "$LOGS/mtr-$FLAVOUR/$what"; fi
   MTR_LOG=''
 }
@@ -169,6 +167,22 @@ results_of()
 }
 
 keep_results() { results_of "$1" >> "$RESULTS"; }
+
+# why_mtr_failed LOG STATUS: "fail REASON" where the result of no test says why mtr ended with an error.
+# To mtr, a test that passes when retried has failed all the same, so its status says little: that it came to
+# its end ("Completed"), and what servers wrote when they were shut down, has to be read in its output.
+why_mtr_failed()
+{
+  local warned
+  warned=$(sed -n 's/^\*\*\*Warnings generated in error logs during shutdown after running tests: //p' "$1" |
+           sort -u)
+  if [ -n "$warned" ]; then
+    sed 's/^/fail warnings of a server at its shutdown, after /' <<< "$warned"
+  elif ! results_of "$1" | grep '^fail ' > /dev/null &&
+       ! { grep '^Completed: Failed ' "$1" && results_of "$1" | grep '^retried '; } > /dev/null; then
+    echo "fail mtr ended with status $2"
+  fi
+}
 
 # Logs of failed tests, without data directories and cores.
 keep_logs()
