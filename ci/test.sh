@@ -173,11 +173,13 @@ keep_results() { results_of "$1" >> "$RESULTS"; }
 # its end ("Completed"), and what servers wrote when they were shut down, has to be read in its output.
 why_mtr_failed()
 {
-  local warned
+  local warned tests
   warned=$(sed -n 's/^\*\*\*Warnings generated in error logs during shutdown after running tests: //p' "$1" |
            sort -u)
   if [ -n "$warned" ]; then
-    sed 's/^/fail warnings of a server at its shutdown, after /' <<< "$warned"
+    while read -r tests; do
+      echo "fail warnings of a server at its shutdown, after $tests"
+    done <<< "$warned"
   elif ! results_of "$1" | grep '^fail ' > /dev/null &&
        ! { grep '^Completed: Failed ' "$1" && results_of "$1" | grep '^retried '; } > /dev/null; then
     echo "fail mtr ended with status $2"
