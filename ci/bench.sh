@@ -40,6 +40,11 @@ bench_choose_configs()
     [ -z "${CONFIG_FILE[$name]-}" ] || usage_error "two configurations called $name"
     is_flavour "$(config_says "$file" flavour)" ||
       usage_error "$file: the line '# flavour: F' is missing or wrong; F is one of $FLAVOURS"
+    local other
+    other=$(config_says "$file" build)
+    if [ -n "$other" ] && [ ! -x "$other/sql/mariadbd" ]; then
+      usage_error "$file: '# build: $other': there is no server (sql/mariadbd) in that directory"
+    fi
     CONFIG_NAMES+=("$name")
     CONFIG_FILE[$name]=$file
   done
@@ -63,6 +68,15 @@ bench_choose_scenarios()
 # config_says FILE KEY: the value of a line "# KEY: value".
 config_says() { sed -n "s/^# *$2: *//p" "$1" | head -n 1; }
 config_flavour() { config_says "${CONFIG_FILE[$1]}" flavour; }
+
+# config_build CONFIG: where its server is. "# build: DIRECTORY" names a build of another
+# checkout, so that two revisions can be compared in one run.
+config_build()
+{
+  local other
+  other=$(config_says "${CONFIG_FILE[$1]}" build)
+  echo "${other:-$BUILD/$(config_flavour "$1")}"
+}
 config_title()
 {
   local title
@@ -80,7 +94,9 @@ config_options()
 bench_flavours()
 {
   local name
-  for name in "${CONFIG_NAMES[@]}"; do config_flavour "$name"; done | sort -u
+  for name in "${CONFIG_NAMES[@]}"; do
+    [ -n "$(config_says "${CONFIG_FILE[$name]}" build)" ] || config_flavour "$name"
+  done | sort -u | grep . || echo release
 }
 
 # The builds that the configurations need, instead of step build.
@@ -100,7 +116,7 @@ step_bench()
 {
   local flavour
   flavour=$(bench_flavours | tail -n 1)
-  build_tpbench "$(config_flavour "${CONFIG_NAMES[0]}")"
+  build_tpbench "$(bench_flavours | head -n 1)"
   bench_check_scenarios
   need_space 4000 "the benchmark's data"
   bench_work "$BENCH/work"
@@ -245,10 +261,10 @@ copy_data()
     die "the benchmark's data could not be copied to $(in_root "$1")"
 }
 
-# start_bench_server NAME FLAVOUR DATA LOG, with the options in WORK/NAME/my.cnf
+# start_bench_server NAME FLAVOUR DATA LOG [BUILD], with the options in WORK/NAME/my.cnf
 start_bench_server()
 {
-  local dir=$BUILD/$2 work=$WORK/$1 log=$4 waited=$SECONDS port socket
+  local dir=${5-$BUILD/$2} work=$WORK/$1 log=$4 waited=$SECONDS port socket
   socket=$(socket_path "$work")
   choose_port "$BENCH_PORT" > /dev/null
   rm -f "$socket"
@@ -308,7 +324,7 @@ start_configuration()
     "$TPBENCH" --head=server_option "$(scenario_file "$2")"
     cat "${CONFIG_FILE[$1]}"; } > "$WORK/$1/my.cnf"
   start_bench_server "$1" "$(config_flavour "$1")" "$WORK/$1/data" \
-    "$RUN_DIR/log/$2,$1.log"
+    "$RUN_DIR/log/$2,$1.log" "$(config_build "$1")"
   grep -q "^config.$1.version=" "$RUN_DIR/run.txt" ||
     echo "config.$1.version=$(cat "$WORK/$1/version")" >> "$RUN_DIR/run.txt"
   kill -STOP "${SERVER_PID[$1]}"
@@ -679,8 +695,8 @@ bench_publish()
     grep -qxF -- "$line" "$document" ||
       die "$(in_root "$document") has no place for results: the line '$line' is missing"
   done
-  rm -rf "$ROOT/doc/plots"
-  mkdir "$ROOT/doc/plots"
+  # Other pictures are there too.
+  for plot in $PUBLISHED_PLOTS; do rm -f "$ROOT/doc/plots/$plot.svg"; done
   tables=$(mktemp)
   while IFS= read -r line; do
     printf '%s\n' "$line"
