@@ -9,7 +9,8 @@ rpm_of() { find "$PACKAGES_DIR" -name "$1-$UPSTREAM_VERSION-1.$MILLRACE_REVISION
 
 need_rpms()
 {
-  if [ -z "$(rpm_of mariadb-server)" ] || [ -z "$(rpm_of millrace-config)" ]; then
+  if [ -z "$(rpm_of mariadb-server)" ] || [ -z "$(rpm_of millrace-config)" ] ||
+     [ -z "$(rpm_of millrace-tools)" ]; then
     say "no packages yet: ./build.sh rpm"
     "$ROOT/build.sh" rpm
   fi
@@ -22,13 +23,13 @@ rpm_in()
     { tail -n 20 "$WORK/rpm.log"; return 1; }
 }
 
-# The libraries that the server and its plugins need, the client, systemd and rpm, and
+# The libraries that the server, its plugins and tptop need, the client, systemd and rpm, and
 # from RHEL's mariadb-common and mariadb-connector-c-config what the server reads.
 prepare_for_rpm()
 {
   # shellcheck disable=SC2086  # a list of words
   apt_online install --no-install-recommends mariadb-server-core mariadb-client-core \
-    liblz4-1 liblzma5 liblzo2-2 libsnappy1v5 logrotate rpm $SYSTEMD_PACKAGES || return
+    liblz4-1 liblzma5 liblzo2-2 libncursesw6 libsnappy1v5 logrotate rpm $SYSTEMD_PACKAGES || return
   mkdir -p "$CHROOT/usr/share/mariadb" "$CHROOT/etc/my.cnf.d"
   cp -a "$CHROOT/usr/share/mysql/charsets" "$CHROOT/usr/share/mariadb/"
   printf '[client-server]\n!includedir /etc/my.cnf.d\n' > "$CHROOT/etc/my.cnf"
@@ -84,6 +85,21 @@ check_rpm_upgrade()
     equal 500500 "$(sql 'select sum(seq) from shop.t')"
 }
 
+# While the pool is on. As check_tools does it for the Debian package.
+check_rpm_tools()
+{
+  local out
+  install_rpms millrace-tools && check_rpm_verify millrace-tools || return
+  [ -n "$(find "$CHROOT/usr/share/man/man1" -name 'tptop.1*')" ] || { echo "no manual page"; return 1; }
+  out=$(in_chroot tptop --version) || { echo "$out"; return 1; }
+  [[ $out == "tptop $MILLRACE_REVISION,"* ]] || { echo "it is another one: $out"; return 1; }
+  out=$(in_chroot tptop --batch --count=2 --interval=0.2 2>&1) || { echo "$out"; return 1; }
+  equal "2 2" "$(grep -c '^groups: [1-9]' <<< "$out") $(grep -cE '^gate: [0-9]+, hot [0-9]+, ' <<< "$out")" ||
+    { echo "$out"; return 1; }
+  rpm_in --erase millrace-tools || return
+  [ ! -e "$CHROOT/usr/bin/tptop" ] || { echo "tptop is still there"; return 1; }
+}
+
 check_rpm_remove_config()
 {
   restarts_service rpm_in --erase millrace-config && limits_are 32768 0 &&
@@ -120,6 +136,7 @@ test_rpm()
   check "rpm: the files are as packaged" check_rpm_verify mariadb-server mariadb-errmsg
   check "rpm: millrace-config restarts the server, with the pool and its limits" check_rpm_config
   check "rpm: an upgrade restarts the server" check_rpm_upgrade
+  check "rpm: millrace-tools: tptop shows the pool, and is removed" check_rpm_tools
   check "rpm: without millrace-config the pool is off" check_rpm_remove_config
   check "rpm: the server is removed, the data stay" check_rpm_remove
   check "rpm: nothing else is left" check_rpm_leftovers

@@ -48,23 +48,26 @@ test_tptop()
   fi
 }
 
-# Against a server with four groups and an extra port.
+# Against a server with four groups, an extra port and, if it is ours, an extra socket.
 test_tptop_in_terminal()
 {
-  local port
+  local port extra
   bench_work "$BENCH/test-tptop-$FLAVOUR"
   bench_data "$FLAVOUR"
   mkdir "$WORK/test"
+  extra=$(socket_path "$WORK/test").extra
+  rm -f "$extra"
   copy_data "$WORK/test/data"
   choose_port $((BENCH_PORT + 100)) > /dev/null
   { cat "$ROOT/bench/common.cnf" "$ROOT/bench/configs/millrace.cnf"
     echo "thread_pool_size=4"
     echo "extra_port=$port"
+    echo "loose_extra_socket=$extra"
     echo "extra_max_connections=5"; } > "$WORK/test/my.cnf"
   start_bench_server test "$FLAVOUR" "$WORK/test/data" "$WORK/test/server.log"
   TPTOP=$TPTOP_BIN/tptop SOCKET=${SERVER_SOCKET[test]} EXTRA_PORT=$port PID=${SERVER_PID[test]} \
     CLIENT="$dir/client/mariadb --no-defaults --socket=${SERVER_SOCKET[test]}" \
     run_program tptop:terminal bash "$TPTOP_SOURCE/test/tptop-t.sh"
   stop_bench_server test
-  rm -rf "$WORK"
+  rm -rf "$extra" "$WORK"
 }

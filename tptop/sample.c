@@ -404,13 +404,16 @@ static bool read_waiters(struct reader *r, struct sample *s, struct connection *
 
 /*
   With thousands of waiters, the table of waits has millions of rows: so they are
-  added up before anything is joined.
+  added up before anything is joined. InnoDB tells times of the system's time zone,
+  NOW() that of the session. Should there be no way from one to the other, the age is
+  NULL, which is shown as unknown.
 */
 static const char holders_query[]=
   "SELECT h.id, h.waiters, h.age, h.state, p.USER, p.COMMAND, "
   "  COALESCE(p.INFO, h.query) "
   "FROM (SELECT t.trx_mysql_thread_id AS id, b.waiters, "
-  "        TIMESTAMPDIFF(SECOND, t.trx_started, NOW()) AS age, "
+  "        TIMESTAMPDIFF(SECOND, t.trx_started, "
+  "          CONVERT_TZ(NOW(), @@SESSION.time_zone, 'SYSTEM')) AS age, "
   "        t.trx_state AS state, t.trx_query AS query "
   "      FROM (SELECT blocking_trx_id, COUNT(DISTINCT requesting_trx_id) AS waiters "
   "            FROM information_schema.INNODB_LOCK_WAITS GROUP BY 1) b "

@@ -29,6 +29,7 @@ struct screen
   struct watcher *watcher;
   time_t message_until;
   int64_t kill_id;
+  unsigned kill_by;             /* the connection whose reading was there when k was pressed */
   bool quit;
 };
 
@@ -155,6 +156,7 @@ static void ask_whom_to_kill(struct screen *s)
   struct view *v= &s->view;
   const struct panel *p= &v->panels[v->focus];
   v->input[0]= 0;
+  s->kill_by= v->news.sample_of;
   if (v->focus != GROUPS_PANEL && p->count && v->model.now)
   {
     int64_t id= id_of_row(v, v->focus, p->selected);
@@ -224,7 +226,7 @@ static void on_answer(struct screen *s, int key)
     return say(s, "nothing was killed");
   snprintf(text, sizeof(text), "KILL %lld: sent", (long long) s->kill_id);
   say(s, text);
-  watcher_kill(s->watcher, s->kill_id);
+  watcher_kill(s->watcher, s->kill_id, s->kill_by);
 }
 
 static void on_key_while_showing(struct screen *s, int key)

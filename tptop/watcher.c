@@ -21,6 +21,8 @@ struct watcher
   struct connection *connection;
   struct reader *reader;
   bool extra_first;
+  bool after_kill;              /* what came of it stays on the screen */
+  unsigned reconnections;
 
   pthread_t thread;
   pthread_mutex_t mutex;        /* for all that follows */
@@ -29,6 +31,7 @@ struct watcher
   bool stop, ended, paused, now, connected, reconnected;
   double interval, next, busy_since;
   int64_t kill_id;              /* 0: nobody */
+  unsigned kill_by, sample_of;  /* the number of a connection: its reconnections */
   struct sample *sample;        /* that nobody has taken yet */
   char place[160], why_extra[256], error[512], message[256];
 };
@@ -88,21 +91,28 @@ static bool connect_again(struct watcher *w)
   if (good)
   {
     reader_forget(w->reader);
-    lock(w);
-    w->reconnected= true;
-    unlock(w);
-    say(w, "connected again: ", w->connection->place);
+    w->reconnections++;
+    if (!w->after_kill)
+    {
+      lock(w);
+      w->reconnected= true;
+      unlock(w);
+      say(w, "connected again: ", w->connection->place);
+    }
   }
   return good;
 }
 
-static void do_kill(struct watcher *w, int64_t id)
+static void do_kill(struct watcher *w, int64_t id, unsigned by)
 {
   char statement[48], text[64];
   snprintf(statement, sizeof(statement), "KILL %lld", (long long) id);
+  snprintf(text, sizeof(text), "%s: ", statement);
+  w->after_kill= true;
   if (!w->connection->mysql && !connect_again(w))
     return say(w, "not killed, there is no connection: ", w->connection->error);
-  snprintf(text, sizeof(text), "%s: ", statement);
+  if (by != w->reconnections)
+    return say(w, text, "not sent. tptop has connected again: choose again");
   if (connection_do(w->connection, statement))
     say(w, text, "done");
   else
@@ -131,13 +141,15 @@ static void read_server(struct watcher *w)
   {
     sample_free(w->sample);
     w->sample= sample;
+    w->sample_of= w->reconnections;
   }
   unlock(w);
   tell(w);
 }
 
 /* Until there is something to do; then what. False: the end. */
-static bool wait_for_work(struct watcher *w, bool *reading, int64_t *kill_id)
+static bool wait_for_work(struct watcher *w, bool *reading, int64_t *kill_id,
+                          unsigned *kill_by)
 {
   bool stop;
   lock(w);
@@ -146,6 +158,7 @@ static bool wait_for_work(struct watcher *w, bool *reading, int64_t *kill_id)
   {
     *reading= w->now || (!w->paused && clock_now() >= w->next);
     *kill_id= w->kill_id;
+    *kill_by= w->kill_by;
     stop= w->stop;
     if (*reading || *kill_id || stop)
       break;
@@ -169,13 +182,16 @@ static void *watch(void *argument)
   struct watcher *w= argument;
   bool reading;
   int64_t kill_id;
+  unsigned kill_by;
   mysql_thread_init();
-  while (wait_for_work(w, &reading, &kill_id))
+  while (wait_for_work(w, &reading, &kill_id, &kill_by))
   {
     if (kill_id)
-      do_kill(w, kill_id);
+      do_kill(w, kill_id, kill_by);
     /* After a KILL the screen should show what came of it. */
     read_server(w);
+    if (w->connection->mysql)
+      w->after_kill= false;
   }
   connection_close(w->connection);
   mysql_thread_end();
@@ -244,6 +260,7 @@ void watcher_take(struct watcher *w, struct watcher_news *news)
     ;
   lock(w);
   news->sample= w->sample;
+  news->sample_of= w->sample_of;
   w->sample= NULL;
   news->connected= w->connected;
   news->reconnected= w->reconnected;
@@ -282,10 +299,11 @@ void watcher_read_now(struct watcher *w)
   unlock(w);
 }
 
-void watcher_kill(struct watcher *w, int64_t id)
+void watcher_kill(struct watcher *w, int64_t id, unsigned connection)
 {
   lock(w);
   w->kill_id= id;
+  w->kill_by= connection;
   pthread_cond_broadcast(&w->changed);
   unlock(w);
 }

@@ -14,6 +14,7 @@ struct watcher;
 struct watcher_news
 {
   struct sample *sample;        /* a new one, which is the caller's; or NULL */
+  unsigned sample_of;           /* the connection that the last one came by: 0 the first */
   bool connected, reconnected;  /* the latter: since the last news */
   double silent_for;            /* s that the server takes for an answer; or 0 */
   char place[160], why_extra[256];
@@ -38,7 +39,11 @@ void watcher_take(struct watcher *watcher, struct watcher_news *news);
 void watcher_pause(struct watcher *watcher, bool pause);
 void watcher_set_interval(struct watcher *watcher, double seconds);
 void watcher_read_now(struct watcher *watcher);
-/* The message of the news tells what came of it. */
-void watcher_kill(struct watcher *watcher, int64_t id);
+/*
+  Sent by that connection only (a sample_of): the server behind the next one may be
+  another, where the id is somebody else's. The message of the news tells what came
+  of it.
+*/
+void watcher_kill(struct watcher *watcher, int64_t id, unsigned connection);
 
 #endif

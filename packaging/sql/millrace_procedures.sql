@@ -90,7 +90,7 @@ CREATE OR REPLACE PROCEDURE millrace.thread_pool_summary()
   COMMENT 'What the thread pool does now, and who holds the locks that others wait for'
 BEGIN
   DECLARE may, ours, has_gate, has_waits, has_queues, has_groups BOOLEAN;
-  DECLARE figures, locks, text TEXT;
+  DECLARE figures, locks TEXT;
   DECLARE high, low, logins, oldest, longest, waited, waits, by_limit, by_priority, by_threads, by_logins,
           blocked, can_restore DOUBLE;
 

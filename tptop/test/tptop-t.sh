@@ -3,7 +3,8 @@
 #   TPTOP   the program                 CLIENT      a mariadb client, as root, at the socket
 #   SOCKET  the server's socket         EXTRA_PORT  its extra_port
 #   PID     its process
-# The server has the pool on, with 4 groups, and extra_max_connections=5. It is killed by the
+# The server has the pool on, with 4 groups, and extra_max_connections=5. If it has an extra_socket
+# too, that is tested as well. It is killed by the
 # last test, so that one has to be the last. Nothing waits for a fixed time: what has to
 # come is polled for, with a deadline. Prints TAP.
 set -uo pipefail
@@ -278,7 +279,17 @@ if [ "$MILLRACE" = 1 ]; then
   key Tab
 else
   key Tab; key Tab
+  # Stock's pool is full now, and would not even end whom we kill.
+  sql_extra "SET GLOBAL thread_pool_max_threads = 65536"
 fi
+
+# A session's time zone is not that of InnoDB: the age of the holder's transaction is the same.
+for zone in -12:59 +13:00; do
+  sql_extra "SET GLOBAL time_zone = '$zone'"; ok $? "the server's time zone is $zone"
+  batch 0 "--batch" --defaults-file="$DIR/my.cnf" --batch
+  is "$(grep -cE "^ +$HOLDER +[1-9][0-9]* +[0-9]{1,3} s +Sleep" "$DIR/out")" 1 "the age of the holder"
+done
+sql_extra "SET GLOBAL time_zone = 'SYSTEM'"
 
 key k; sees "Kill which connection\? $HOLDER" "k: whom"
 key Enter; sees "KILL $HOLDER\? y: yes" "what will be sent"
@@ -287,13 +298,49 @@ is "$(sql_extra "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = 
 key k; sees "Kill which connection" "k: once more"
 key BSpace; key Escape; sees "nothing was killed" "Escape: not sent"
 
-# Full: by the extra port.
+# A connection that is lost while the question is there: the next one may be to a server that was
+# restarted, where the number is somebody else's.
+watch_id() { sql_extra "SELECT MAX(ID) FROM information_schema.PROCESSLIST WHERE USER = 'watch' AND ID <> CONNECTION_ID()"; }
+another_watch() { local id; id=$(watch_id); [ "$id" != NULL ] && [ "$id" != "$WATCH" ]; }
+# Those that a full pool kept waiting have gone.
+until_true extra_is "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = 'watch' AND ID <> CONNECTION_ID()" 1
+ok $? "tptop has one connection"
+key k; sees "Kill which connection\? $HOLDER" "k: once more"
+WATCH=$(watch_id)
+sql_extra "KILL $WATCH"
+until_true another_watch; ok $? "tptop has connected again"
+key Enter; sees "KILL $HOLDER\? y: yes" "what would be sent"
+key y; sees "KILL $HOLDER: not sent. tptop has connected again: choose again" "y: not sent by another connection"
+is "$(sql_extra "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID = $HOLDER")" 1 "it is still there"
+
+# Full: by the extra port, or by the extra socket.
+EXTRA_SOCKET=$(sql_extra "SELECT @@GLOBAL.extra_socket" 2> /dev/null)
 sql_extra "SET GLOBAL max_connections = 10"
 batch 0 "a full server" --defaults-file="$DIR/my.cnf" --batch
 says "connected by the extra way: 127.0.0.1 port $EXTRA_PORT" "by the extra port"
 batch 1 "a full server, and no extra port" --no-defaults --socket="$SOCKET" --user=watch --password=secret --batch
+says "Too many connections" "the server's reason"
+if [ -n "$EXTRA_SOCKET" ]; then
+  full() { batch "$1" "$2" --no-defaults --socket="$SOCKET" --user=watch --password=secret --batch "${@:3}"; }
+  full 0 "a full server, and an extra socket" --extra-socket="$EXTRA_SOCKET"
+  says "connected by the extra way: socket $EXTRA_SOCKET" "by the extra socket"
+  is "$(sed -n 's/^groups: //p' "$DIR/out")" 4 "all groups"
+  full 0 "extra socket and extra port" --extra-socket="$EXTRA_SOCKET" --extra-port="$EXTRA_PORT"
+  says "connected by the extra way: socket $EXTRA_SOCKET" "the socket goes first"
+  full 0 "an extra socket that is not there, and an extra port" --extra-socket="$DIR/nobody" --extra-port="$EXTRA_PORT"
+  says "connected by the extra way: 127.0.0.1 port $EXTRA_PORT" "the port comes next"
+  full 1 "an extra socket that is not there" --extra-socket="$DIR/nobody"
+  says "the extra way, socket $DIR/nobody" "it is named"
+else
+  echo "# the server has no extra_socket: that way is not tested"
+fi
 sql_extra "KILL $(sql_extra "SELECT MIN(ID) FROM information_schema.PROCESSLIST WHERE USER = 'watch'")"
 sees "EXTRA WAY: 127.0.0.1 port $EXTRA_PORT" "the screen goes there, too"
+# Its first reading there may be still to come. k means what is on the screen.
+uptime() { look; sed -n '1s/.* up \([0-9:]*\).*/\1/p' "$DIR/out"; }
+later() { [ "$(uptime)" != "$SHOWN" ]; }
+SHOWN=$(uptime)
+until_true later; ok $? "it is read there"
 
 # The order may have changed: type the number.
 key k; sees "Kill which connection" "k: whom"

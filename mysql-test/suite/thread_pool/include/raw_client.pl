@@ -3,12 +3,17 @@
 #   raw_client.pl PORT auth     is asked by the second plugin of its account in its login, and says nothing
 #   raw_client.pl PORT read     logs in as root, and sends a half of a statement
 #   raw_client.pl PORT write    logs in as root, and doesn't read a large result
-#   raw_client.pl PORT late MS  answers the greeting MS milliseconds later, logs in as root, and ends
+#   raw_client.pl PORT late MS [USER]   answers the greeting MS milliseconds later, logs in as root, and ends. Somebody
+#                               else has to be refused
+#   raw_client.pl PORT execute FILE  logs in as root, prepares a statement (COM_STMT_PREPARE) when FILE.prepare is
+#                               there, executes it (COM_STMT_EXECUTE) when FILE.execute is there, prints the string
+#                               that it returns, and ends
 use strict;
 use warnings;
 use IO::Socket::INET;
 
-my ($port, $what, $delay) = @ARGV;
+my ($port, $what, $delay, $user) = @ARGV;
+$user //= 'root';
 my $socket = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port, Proto => 'tcp') or die "connect: $!";
 
 sub get
@@ -45,10 +50,37 @@ if ($what eq 'auth')
   stop_here;
 }
 select(undef, undef, undef, $delay / 1000) if $what eq 'late';
-put_packet(1, pack('V', $flags) . $head . "root\0\0");
+put_packet(1, pack('V', $flags) . $head . "$user\0\0");
 my $answer = get_packet;
+if ($user ne 'root')
+{
+  die 'not refused' if ord $answer == 0;
+  exit 0;
+}
 die 'no login' unless ord $answer == 0;
 exit 0 if $what eq 'late';
+if ($what eq 'execute')
+{
+  my $file= $delay;
+  # If the test has failed, nothing comes
+  my $come= sub { for (1 .. 30000) { return if -e $_[0]; select(undef, undef, undef, 0.02) } die "no $_[0]" };
+  $come->("$file.prepare");
+  put_packet(0, "\x16SELECT CONCAT(?, ' has come') AS prepared");
+  my ($ok, $statement, $columns, $parameters)= unpack('CVvv', get_packet);
+  die 'not prepared' if $ok || $columns != 1 || $parameters != 1;
+  # The parameter, its end, the column, its end
+  get_packet for 1 .. 4;
+  $come->("$file.execute");
+  # No cursor, once; no NULLs; a type is told, and a value
+  my $value= 'the value';
+  put_packet(0, pack('CVCVCCvC/a', 0x17, $statement, 0, 1, 0, 1, 253, $value));
+  # How many columns, the column, its end, the row, the end
+  my @packets= map get_packet, 1 .. 5;
+  # A binary row: 0, a byte of NULLs, a string. It is written before the connection is closed.
+  $|= 1;
+  print unpack('x2 C/a', $packets[3]), "\n";
+  exit 0;
+}
 if ($what eq 'read')
 {
   put_packet(0, "\3SELECT 1", 100);
