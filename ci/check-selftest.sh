@@ -39,6 +39,12 @@ plant_headers()
   echo "no Last-Update:"
 }
 
+plant_status()
+{
+  sed -i "s|^\($(series_patches series | head -n 1)\) .*|\1 # sent|" series
+  echo "series says 'sent'"
+}
+
 plant_tests_exist()
 {
   sed -i 's/^Tests:.*/Tests: thread_pool.planted/' "$(first_patch)"
@@ -212,7 +218,7 @@ plant_base_overlays_are_needed()
 plant_abi() { echo 'millrace_planted'; }
 
 # How a spoiled stack is checked: mostly by the check itself.
-for name in series headers tests_exist unit_tests applies_exactly refresh_is_noop \
+for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
             no_local_names shellcheck suite_results packaged_settings monitoring dockerfile; do
   eval "spoiled_$name() { check_$name; }"

@@ -10,7 +10,7 @@ BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-a
 . "$ROOT/ci/check-selftest.sh"
 
 STACK=$ROOT
-CHECKS="series headers tests-exist unit-tests applies-exactly refresh-is-noop
+CHECKS="series headers status tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes altered-lines version
   no-local-names shellcheck suite-results packaged-settings monitoring dockerfile abi"
 # So many lines of one patch are removed again by a later one. Fold, and lower it.
@@ -150,6 +150,28 @@ check_header()
   header_of "$1" | sed '/^[A-Z][A-Za-z-]*: /d' | grep '[a-z]' > /dev/null ||
     wrong+="  no text that explains it"$'\n'
   [ -z "$wrong" ] || { printf '%s:\n%s' "$1" "$wrong"; return 1; }
+}
+
+# What series says behind each patch of fix/ is what its header says.
+check_status()
+{
+  local name said status=0
+  for name in $(stack_patches | grep '^fix/'); do
+    said=$(sed -n "s|^$name *# *||p" "$STACK/series")
+    [ "$said" = "$(status_of "$name")" ] ||
+      { echo "series says '$said' about $name, its header '$(status_of "$name")'"; status=1; }
+  done
+  return $status
+}
+
+status_of()
+{
+  case $(field_of "$1" Forwarded),$(field_of "$1" Tests) in
+    no,none*) echo "ready, no test" ;;
+    no,*)     echo ready ;;
+    http*)    echo sent ;;
+    *)        echo "not to be sent" ;;
+  esac
 }
 
 check_tests_exist() { for_each_patch check_tests_of_patch; }
@@ -378,7 +400,7 @@ check_shellcheck()
 {
   have shellcheck || { echo "no shellcheck here"; return 1; }
   ( cd "$STACK" && shellcheck -x -a build.sh .ci/run bench/test/*.sh tptop/test/*.sh &&
-    shellcheck -x ci/test-packages ci/stress ci/kill-table ci/rebase packaging/millrace-server packaging/debian/*.post* \
+    shellcheck -x ci/test-packages ci/stress ci/kill-table ci/rebase ci/upstream packaging/millrace-server packaging/debian/*.post* \
       packaging/rpm/mariadb-prepare-db-dir packaging/prometheus/check-metrics &&
     shellcheck -s sh packaging/debian/restart.sh )
 }
