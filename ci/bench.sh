@@ -684,19 +684,21 @@ PUBLISHED_PLOTS="overview curve-read-selects-s curve-read-p99-latency-ms
 RESULTS_BEGIN='<!-- results: written by ./build.sh bench --publish -->'
 RESULTS_END='<!-- end of results -->'
 
-# bench_publish RUN: its tables and plots go into doc/benchmarks.md and doc/plots.
+# bench_publish RUN: its tables and plots go into doc/benchmarks.md and doc/plots; those of another base into
+# doc/benchmarks-VERSION.md and doc/plots/VERSION.
 bench_publish()
 {
-  local dirs document=$ROOT/doc/benchmarks.md plot line scenario tables
+  local dirs document=$ROOT/doc/benchmarks${BASE:+-$BASE}.md plots=plots${BASE:+/$BASE} plot line scenario tables
   [ $# -eq 1 ] || usage_error "--publish needs one run (a directory below build/bench)"
   bench_runs "$@"
   [ -e "${dirs[0]}/tables.md" ] || die "$1 has no tables.md"
   for line in "$RESULTS_BEGIN" "$RESULTS_END"; do
-    grep -qxF -- "$line" "$document" ||
+    grep -sqxF -- "$line" "$document" ||
       die "$(in_root "$document") has no place for results: the line '$line' is missing"
   done
   # Other pictures are there too.
-  for plot in $PUBLISHED_PLOTS; do rm -f "$ROOT/doc/plots/$plot.svg"; done
+  mkdir -p "$ROOT/doc/$plots"
+  for plot in $PUBLISHED_PLOTS; do rm -f "$ROOT/doc/$plots/$plot.svg"; done
   tables=$(mktemp)
   while IFS= read -r line; do
     printf '%s\n' "$line"
@@ -709,8 +711,8 @@ bench_publish()
     for plot in $PUBLISHED_PLOTS; do
       if [[ $plot == "$scenario" || $plot == "$scenario"-* ]] &&
          [ -e "${dirs[0]}/plots/$plot.svg" ]; then
-        cp "${dirs[0]}/plots/$plot.svg" "$ROOT/doc/plots/"
-        printf '\n![%s](plots/%s.svg)\n' "${plot//-/ }" "$plot"
+        cp "${dirs[0]}/plots/$plot.svg" "$ROOT/doc/$plots/"
+        printf '\n![%s](%s/%s.svg)\n' "${plot//-/ }" "$plots" "$plot"
       fi
     done
   done < "${dirs[0]}/tables.md" > "$tables"
@@ -721,7 +723,7 @@ bench_publish()
     ' "$document" > "$document.new"
   rm -f "$tables"
   mv "$document.new" "$document"
-  note "$(in_root "$document") and doc/plots hold the results of ${dirs[0]##*/} now"
+  note "$(in_root "$document") and doc/$plots hold the results of ${dirs[0]##*/} now"
 }
 
 # bench_compare RUN RUN: do their ratios agree?

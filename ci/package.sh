@@ -104,17 +104,14 @@ step_deb()
   STEP_LOG=$LOGS/deb.log
   if in_other_release; then logged build_debs_there; else logged build_debs; fi
   publish_debs
-  mark_ccache
+  mark_packages
 }
 
 # The next time, ccache has the objects: CI wants to know how long it will take.
-mark_ccache()
+mark_packages()
 {
-  local cache
   if in_other_release || [ "$FULL" = yes ]; then return; fi
-  if have ccache && cache=$(ccache -k cache_dir 2>/dev/null) && [ -d "$cache" ]; then
-    touch "$cache/millrace-packages" || true
-  fi
+  mark_ccache millrace-packages
 }
 
 # It is kept for the next time.
