@@ -179,6 +179,8 @@ prepare_debian_tree()
   mkdir -p "$DEB_DIR"
   cp -a "$STOCK_SRC" "$DEB_TREE"
   rm "$DEB_TREE/$SUITE"
+  # As dpkg-source does: nothing of upstream's own packaging stays beside Debian's.
+  rm -rf "$DEB_TREE/debian"
   tar -xJf "$DEBIAN_TARBALL" --no-same-owner -C "$DEB_TREE"
   ( cd "$DEB_TREE/debian" || exit
     append_stack
