@@ -8,7 +8,7 @@ self_test()
 {
   local name=${1//-/_} copy expected report
   copy=$(mktemp -d)
-  ( cd "$ROOT" && cp -a patches bases series VERSION build.sh ci .ci mysql-test bench packaging doc "$copy/" )
+  ( cd "$ROOT" && cp -a patches bases series VERSION build.sh ci .ci mysql-test bench packaging doc ./*.md COPYING "$copy/" )
   expected=$(cd "$copy" && "plant_$name") ||
     { rm -rf "$copy"; echo "the defect could not be planted"; return 1; }
   local status=0
@@ -125,6 +125,12 @@ plant_no_local_names()
   echo "planted.txt:1:"
 }
 
+plant_links()
+{
+  printf '\n[planted](doc/design.md#planted)\n' >> README.md
+  echo '^README.md:[0-9]+: doc/design.md#planted: there is no such heading'
+}
+
 plant_shellcheck()
 {
   # shellcheck disable=SC2016  # meant as it stands
@@ -220,7 +226,7 @@ plant_abi() { echo 'millrace_planted'; }
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
-            no_local_names shellcheck suite_results packaged_settings monitoring dockerfile; do
+            no_local_names links shellcheck suite_results packaged_settings monitoring dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 

@@ -12,7 +12,7 @@ BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-a
 STACK=$ROOT
 CHECKS="series headers status tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes altered-lines version
-  no-local-names shellcheck suite-results packaged-settings monitoring dockerfile abi"
+  no-local-names links shellcheck suite-results packaged-settings monitoring dockerfile abi"
 # So many lines of one patch are removed again by a later one. Fold, and lower it.
 ALTERED_LINES=96
 CHECKS_PASSED=0 CHECKS_FAILED=0 CHECKS_SKIPPED=0
@@ -394,6 +394,14 @@ local_names()
     } | grep -oE '[a-z]+://[^/ "]+' |
       sed -e 's|.*://||' -e 's|.*@||' -e '/mariadb/d' -e 's/[.]/[.]/g' | sort -u
   fi
+}
+
+check_links() { nothing "links that lead nowhere:" dead_links; }
+
+# Links of the documents to files of the project, and to headings in them.
+dead_links()
+{
+  project_files | grep '\.md$' | xargs -d '\n' perl "$ROOT/ci/check-links.pl" "$STACK" 2>&1
 }
 
 check_shellcheck()
