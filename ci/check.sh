@@ -416,15 +416,18 @@ check_shellcheck()
 # --- packaging -------------------------------------------------------------
 
 # The configuration file of the packages is made from doc/variables.md; so each
-# variable that a patch says it adds has to be there.
+# variable that a patch says it adds has to be there. extra_socket is set, and each
+# comment with a setting has a value, so that it can be uncommented as it stands.
 check_packaged_settings()
 {
   local config name status=0
-  config=$(perl "$STACK/packaging/make-config.pl" "$STACK/doc/variables.md" here) || return 1
+  config=$(perl "$STACK/packaging/make-config.pl" "$STACK/doc/variables.md" here /run/here.sock) || return 1
   for name in $(for_each_patch surface_of | grep -oE '\b(thread_pool|extra)_[a-z_]+' | sort -u); do
-    grep -q "^#loose_$name =" <<< "$config" ||
+    grep -q "^#\?loose_$name =" <<< "$config" ||
       { echo "a patch adds $name; doc/variables.md does not list it as ours"; status=1; }
   done
+  grep -qx 'loose_extra_socket = /run/here.sock' <<< "$config" || { echo "extra_socket is not set"; status=1; }
+  nothing "settings without a value:" grep -E '^#?[a-z_]+ =[[:blank:]]*(#|$)' <<< "$config" || status=1
   return $status
 }
 

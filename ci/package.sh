@@ -218,7 +218,7 @@ add_config_package()
   local file
   mkdir millrace
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" \
-    /usr/share/doc/millrace-config/variables.md.gz > millrace/60-millrace.cnf
+    /usr/share/doc/millrace-config/variables.md.gz /run/mysqld/extra.sock > millrace/60-millrace.cnf
   cp "$PACKAGING/millrace.conf" "$ROOT/doc/variables.md" millrace/
   add_monitoring millrace/share
   echo debian/millrace/variables.md > millrace-config.docs
@@ -353,7 +353,7 @@ collect_rpm_sources()
     --mode=go=rX,u+rw --format=gnu -cf "$RPM_TOP/SOURCES/monitoring.tar" .
   rm -r "$RPM_TOP/share"
   perl "$PACKAGING/make-config.pl" "$ROOT/doc/variables.md" \
-    /usr/share/doc/millrace-config/variables.md > "$RPM_TOP/SOURCES/millrace.cnf"
+    /usr/share/doc/millrace-config/variables.md /var/lib/mysql/extra.sock > "$RPM_TOP/SOURCES/millrace.cnf"
   copy_tptop_source "$RPM_TOP/tptop"
   tar -C "$RPM_TOP" --sort=name --mtime="@$(package_time)" --owner=0 --group=0 --numeric-owner \
       --mode=go=rX,u+rw --format=gnu -cf "$RPM_TOP/SOURCES/tptop.tar" tptop
