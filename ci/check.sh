@@ -13,7 +13,7 @@ STACK=$ROOT
 CHECKS="series headers status tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes altered-lines version
   no-local-names shellcheck suite-results variable-values variable-list variable-links
-  packaged-settings monitoring dockerfile abi"
+  kill-claims packaged-settings monitoring dockerfile abi"
 # So many lines of one patch are removed again by a later one. Fold, and lower it.
 ALTERED_LINES=96
 CHECKS_PASSED=0 CHECKS_FAILED=0 CHECKS_SKIPPED=0
@@ -422,6 +422,10 @@ compare_variables()
   project_files | grep '\.md$' | grep -vx doc/variables.md |
     xargs -d '\n' perl "$ROOT/ci/check-variables.pl" "$1" "$tree" "$tree/../pristine" doc/variables.md
 }
+
+# --- doc/kill.md ----------------------------------------------------------------
+
+check_kill_claims() { perl "$ROOT/ci/check-kill.pl" "$STACK/doc/kill.md"; }
 
 # --- packaging -------------------------------------------------------------
 
