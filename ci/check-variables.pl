@@ -6,7 +6,7 @@
 #   values   defaults, ranges, scopes and whether a variable can be set at run time, in the
 #            overview and in the reference
 #   list     each variable, status variable, table and column is described, and none that does
-#            not exist; counts in digits ("20 variables are ours"), also in the OTHER documents
+#            not exist; counts ("20 variables are ours"), also in the OTHER documents
 #   links    links within DOC, and those of the OTHER documents to it, lead somewhere; footnotes
 #
 # PATCHED and PRISTINE are trees with those files that the stack touches. What it prints is
@@ -254,6 +254,11 @@ sub check_values
     unless join(' ', section('Overview')) =~ /`SET GLOBAL thread_pool_size=DEFAULT`\s+gives $compiled,/;
 }
 
+# "twelve variables are ours" is a count as well, "these variables are ours" is none.
+my @words = qw(zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
+  fifteen sixteen seventeen eighteen nineteen twenty);
+my %number = map { $words[$_] => $_ } 0 .. $#words;
+
 sub count_is
 {
   my ($pattern, $is, $text, $where) = @_;
@@ -261,7 +266,8 @@ sub count_is
   {
     my $said = $1;
     (my $seen = $&) =~ s/\s+/ /g;
-    next if $said eq $is;
+    $said = $number{lc $said} // next if $said !~ /^\d+$/;
+    next if $said == $is;
     print "$where: '$seen', but there are $is\n";
     $wrong = 1;
   }
@@ -326,7 +332,7 @@ sub check_list
     wrong("the column $_ of $table is not described") for grep { !$said{$_} } @names;
     wrong("$table has no column $_") for grep { !$in{$_} } sort keys %said;
     my %stock = map { $_ => 1 } @{$stock_columns->{$fields_of{$table}} || []};
-    count_is(qr/The last (\d+) columns are ours/, scalar(grep { !$stock{$_} } @names), $own, $doc);
+    count_is(qr/The last (\w+) columns are ours/, scalar(grep { !$stock{$_} } @names), $own, $doc);
   }
 
   # Status variables
@@ -336,14 +342,14 @@ sub check_list
   wrong("the status variable $_ is not described") for grep { !$said{$_} } sort keys %status;
   wrong("the server has no status variable $_") for grep { !$status{$_} } sort keys %said;
 
-  # Counts, in digits
+  # Counts
   for my $file ($doc, @others)
   {
     my $text = text_of($file);
-    count_is(qr/\b(\d+)\s+variables\s+are\s+ours\b/, scalar keys %ours, $text, $file);
-    count_is(qr/\b(\d+)\s+variables\s+are\s+stock's\b/, keys(%$variables) - keys(%ours), $text, $file);
-    count_is(qr/\b(\d+)\s+tables\s+are\s+ours\b/, keys(%$tables) - keys(%$stock_tables), $text, $file);
-    count_is(qr/\b(\d+)\s+status\s+variables\s+are\s+ours\b/,
+    count_is(qr/\b(\w+)\s+variables\s+are\s+ours\b/, scalar keys %ours, $text, $file);
+    count_is(qr/\b(\w+)\s+variables\s+are\s+stock's\b/, keys(%$variables) - keys(%ours), $text, $file);
+    count_is(qr/\b(\w+)\s+tables\s+are\s+ours\b/, keys(%$tables) - keys(%$stock_tables), $text, $file);
+    count_is(qr/\b(\w+)\s+status\s+variables\s+are\s+ours\b/,
              scalar(grep { !$stock_status{$_} } keys %status), $text, $file);
   }
 }
