@@ -3,10 +3,10 @@
 # shellcheck shell=bash
 
 # self_test NAME: needs plant_NAME, which spoils the copy that it is run in and
-# prints a pattern that the check's report must match.
+# prints patterns, one in each line, that the check's report must match.
 self_test()
 {
-  local name=${1//-/_} copy expected report
+  local name=${1//-/_} copy expected report pattern
   copy=$(mktemp -d)
   ( cd "$ROOT" && cp -a patches bases series VERSION build.sh ci .ci mysql-test bench packaging doc ./*.md COPYING "$copy/" )
   expected=$(cd "$copy" && "plant_$name") ||
@@ -20,8 +20,10 @@ self_test()
     "$NOT_CHECKED") echo "$report"
        return "$status" ;;
   esac
-  grep -qE -- "$expected" <<< "$report" ||
-    { printf 'another defect than "%s" was found:\n%s\n' "$expected" "$report"; return 1; }
+  while IFS= read -r pattern; do
+    grep -qE -- "$pattern" <<< "$report" ||
+      { printf 'another defect than "%s" was found:\n%s\n' "$pattern" "$report"; return 1; }
+  done <<< "$expected"
 }
 
 first_patch() { echo "patches/$(series_patches series | head -n 1)"; }
@@ -145,6 +147,38 @@ plant_suite_results()
   echo "should be 's.t', is ''"
 }
 
+# One of each kind: all of them have to be found.
+plant_variable_values()
+{
+  sed -i -e '/^| .thread_pool_stall_limit. /s/ 500 / 600 /' \
+    -e 's/^- \*\*Values:\*\* default 10; 0 to 3600000 ms/- **Values:** default 10; 0 to 7200000 ms/' doc/variables.md
+  echo "default of thread_pool_stall_limit: '600', but the server says '500'"
+  echo "range of thread_pool_long_statement_limit: '0 to 7200000 ms', but the server says '0 to 3600000'"
+}
+
+plant_variable_list()
+{
+  sed -i -e '/^| .thread_pool_busy_limit. (ours)/d' -e '/^| .Threadpool_processors. /d' \
+    -e 's/^[0-9]* variables are ours/99 variables are ours/' doc/variables.md
+  echo "the overview does not have thread_pool_busy_limit"
+  echo "the status variable Threadpool_processors is not described"
+  echo "'99 variables are ours', but there are [0-9]"
+}
+
+plant_variable_links()
+{
+  sed -i 's/^## Processors$/## Planted/; s/^### Processors$/### Planted/' doc/variables.md
+  sed -i '/^| .extra_port./s/ (off)/ (1)/' doc/variables.md
+  echo "no heading for the link #processors"
+  echo "footnotes in the table"
+}
+
+plant_kill_claims()
+{
+  sed -i '0,/^| row lock | 1927 closed | [0-9]* |/s//| row lock | 1927 closed | 987 |/' doc/kill.md
+  echo "KILL CONNECTION, row lock: 987 ms, but 'In short' says 200 ms"
+}
+
 plant_packaged_settings()
 {
   sed -i "/^| .thread_pool_high_prio_mode. (ours)/d" doc/variables.md
@@ -226,7 +260,8 @@ plant_abi() { echo 'millrace_planted'; }
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
-            no_local_names links shellcheck suite_results packaged_settings monitoring dockerfile; do
+             no_local_names links shellcheck suite_results variable_values variable_list variable_links \
+             kill_claims packaged_settings monitoring dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 

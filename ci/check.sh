@@ -12,7 +12,8 @@ BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-a
 STACK=$ROOT
 CHECKS="series headers status tests-exist unit-tests applies-exactly refresh-is-noop
   pops-to-pristine no-binary-or-mode no-trailing-blanks no-late-fixes altered-lines version
-  no-local-names links shellcheck suite-results packaged-settings monitoring dockerfile abi"
+  no-local-names links shellcheck suite-results variable-values variable-list variable-links
+  kill-claims packaged-settings monitoring dockerfile abi"
 # So many lines of one patch are removed again by a later one. Fold, and lower it.
 ALTERED_LINES=96
 CHECKS_PASSED=0 CHECKS_FAILED=0 CHECKS_SKIPPED=0
@@ -412,6 +413,27 @@ check_shellcheck()
       packaging/rpm/mariadb-prepare-db-dir packaging/prometheus/check-metrics &&
     shellcheck -s sh packaging/debian/restart.sh )
 }
+
+# --- doc/variables.md --------------------------------------------------------
+
+# Defaults and ranges are those of the server, as the results of its tests have them; what
+# there is, is described, and is counted right in all documents; links lead somewhere.
+check_variable_values() { in_scratch compare_variables values; }
+check_variable_list()   { in_scratch compare_variables list; }
+check_variable_links()  { in_scratch compare_variables links; }
+
+compare_variables()
+{
+  local tree=$PWD
+  quilt push -a > /dev/null 2>&1 || { echo "quilt push -a fails"; return 1; }
+  cd "$STACK" || return 1
+  project_files | grep '\.md$' | grep -vx doc/variables.md |
+    xargs -d '\n' perl "$ROOT/ci/check-variables.pl" "$1" "$tree" "$tree/../pristine" doc/variables.md
+}
+
+# --- doc/kill.md ----------------------------------------------------------------
+
+check_kill_claims() { perl "$ROOT/ci/check-kill.pl" "$STACK/doc/kill.md"; }
 
 # --- packaging -------------------------------------------------------------
 
