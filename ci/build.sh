@@ -8,6 +8,7 @@ step_build()
   # release takes 3.4 GB, debug 6.6.
   [ -x "$dir/sql/mariadbd" ] || need_space 7500 "a build of flavour $FLAVOUR"
   compile "$FLAVOUR"
+  stack_sha256 > "$dir/.stack"
   if [ -n "$BASE" ]; then mark_ccache "millrace-$BASE-$FLAVOUR"; fi
   note "$(in_root "$dir")/sql/mariadbd and $(in_root "$dir")/client/mariadb are ready"
 }
