@@ -6,7 +6,9 @@ set -euo pipefail
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 
-# --base, wherever it stands: all that follows depends on it.
+# --base, wherever it stands: all that follows depends on it. Only it and MILLRACE_BASE choose a base, not
+# a variable BASE that happens to be in the environment.
+unset BASE
 ARGUMENTS=()
 while [ $# -gt 0 ]; do
   case $1 in
