@@ -121,7 +121,7 @@ prepare_other_release()
   why=$(chroot_impossible)
   [ -z "$why" ] || die "packages for Debian $SUITE_NAME are built in a folder that has it," \
     "but $why"
-  [ ! -e "$DEB_ROOT/etc/debian_version" ] || return 0
+  if [ -e "$DEB_ROOT/etc/debian_version" ]; then connect_chroot "$DEB_ROOT"; return; fi
   note "a bare Debian $SUITE_NAME in $(in_root "$DEB_ROOT")"
   rm -rf "$DEB_ROOT" "$DEB_ROOT.new"
   STEP_LOG=$LOGS/deb-root.log
