@@ -75,12 +75,20 @@ pristine_files()
   echo "$dir"
 }
 
+# What the last fetch_once VERSION said
+fetch_once_log()
+{
+  if [ "$1" = "$PRIMARY" ]; then echo "$ROOT/build/log/fetch-once.log"
+  else echo "$ROOT/build/$1/log/fetch-once.log"; fi
+}
+
 # fetch_once VERSION: what could not be fetched is not tried again in the same run.
 fetch_once()
 {
   local failed=$STATE/not-fetched-$1
   [ "$(cat "$failed" 2>/dev/null)" != $$ ] || return 1
-  if ! "$ROOT/build.sh" fetch --base "$1" > /dev/null 2>&1 < /dev/null; then
+  mkdir -p "$(dirname "$(fetch_once_log "$1")")"
+  if ! "$ROOT/build.sh" fetch --base "$1" > "$(fetch_once_log "$1")" 2>&1 < /dev/null; then
     mkdir -p "$STATE"
     echo $$ > "$failed"
     return 1

@@ -717,7 +717,7 @@ in_base()
   files_of_stack "$STACK" "$STACK/bases/$version" > "$work/files"
   if ! files=$(pristine_files "$version" "$work/files"); then
     rm -rf "$work"
-    echo "not checked: no tarball"
+    echo "not checked: no tarball ($(in_root "$(fetch_once_log "$version")") says why)"
     return $NOT_CHECKED
   fi
   mkdir "$work/tree"
