@@ -715,8 +715,10 @@ in_base()
   shift
   work=$(mktemp -d)
   files_of_stack "$STACK" "$STACK/bases/$version" > "$work/files"
-  if ! files=$(pristine_files "$version" "$work/files"); then
+  files=$(pristine_files "$version" "$work/files") || status=$?
+  if [ $status -ne 0 ]; then
     rm -rf "$work"
+    [ $status -ne 2 ] || return 1
     echo "not checked: no tarball ($(in_root "$(fetch_once_log "$version")") says why)"
     return $NOT_CHECKED
   fi
