@@ -223,6 +223,9 @@ add_config_package()
   add_monitoring millrace/share
   echo debian/millrace/variables.md > millrace-config.docs
   cp "$PACKAGING"/debian/millrace-config.{install,lintian-overrides} .
+  # From Debian 13 on, packages name no directory that is only a link.
+  [ "$DEBIAN_SUITE" = bookworm ] ||
+    sed -i 's|\([[ ]\)lib/systemd/|\1usr/lib/systemd/|' millrace-config.{install,lintian-overrides}
   for file in postinst postrm; do add_script "millrace-config.$file"; done
   cat "$PACKAGING/debian/millrace-config.control" >> control
 }
