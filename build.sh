@@ -6,7 +6,9 @@ set -euo pipefail
 
 ROOT=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
 
-# --base, wherever it stands: all that follows depends on it.
+# --base, wherever it stands: all that follows depends on it. Only it and MILLRACE_BASE choose a base, not
+# a variable BASE that happens to be in the environment.
+unset BASE
 ARGUMENTS=()
 while [ $# -gt 0 ]; do
   case $1 in
@@ -128,7 +130,8 @@ bench   Runs the scenarios named, or all, against the release pool, the stock
         --config X  compare these instead: a name in bench/configs, or an option
                     file with a line "# flavour: F" (repeatable)
         --compare RUN RUN   whether they gave the same ratios within 15 %
-        --publish RUN       put its tables and plots into doc/benchmarks.md
+        --publish RUN       put its tables and plots into doc/benchmarks.md, those of
+                            another base into doc/benchmarks-VERSION.md
         --against-sysbench  whether sysbench measures the same (it has to be
                             installed)
 deb     Builds mariadb-server-core, which replaces Debian's package of that name,
@@ -318,7 +321,6 @@ main()
   fi
   if [ -n "$BASE" ]; then
     [ "$COMMAND" != rpm ] || usage_error "RPM packages are made of the primary base only, $PRIMARY"
-    [ "$BENCH_MODE" != publish ] || usage_error "the published results are those of the primary base"
     [ "$(fact_of "$BASE" BASE_STATE)" != never-built ] ||
       say "base $BASE was never built by its authors: see bases/$BASE/VERSION"
   fi

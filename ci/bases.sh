@@ -46,10 +46,10 @@ fact_of()
 
 # pristine_files VERSION FILE-WITH-NAMES: a directory that has those of the named files of a
 # release which it has. That is the unpacked tree, else they are taken from the tarball, which
-# is fetched. Fails if there is no way to get it.
+# is fetched. Fails if there is no way to get it, with status 2 if what is there is no good.
 pristine_files()
 {
-  local version=$1 wanted=$2 build=$ROOT/build stamp sum tarball dir
+  local version=$1 wanted=$2 build=$ROOT/build stamp sum tarball dir out
   [ "$version" = "$PRIMARY" ] || build+=/$version
   sum=$(fact_of "$version" UPSTREAM_SHA256)
   if [ -d "$build/stock-src" ] && [ "$(cat "$build/state/stock-src" 2>/dev/null)" = "$sum" ]; then
@@ -63,16 +63,29 @@ pristine_files()
     if [ ! -e "$tarball" ]; then
       fetch_once "$version" || return
     fi
-    [ "$(sha256_of "$tarball")" = "$sum" ] || return
+    [ "$(sha256_of "$tarball")" = "$sum" ] ||
+      { echo "$(in_root "$tarball") is not the file whose sha256 is in VERSION: remove it" >&2; return 2; }
     rm -rf "$dir"
     mkdir -p "$dir"
-    # Not all of them are upstream's: tar complains about the others, and goes on.
-    sed 's|^|*/|' "$wanted" |
+    # Not all of them are upstream's: tar complains about the others, and goes on. Whatever else it says is a failure.
+    out=$(sed 's|^|*/|' "$wanted" |
       tar -xzf "$tarball" --strip-components=1 --no-same-owner -C "$dir" --wildcards \
-          --no-wildcards-match-slash -T - 2> /dev/null || true
+          --no-wildcards-match-slash -T - 2>&1 || true)
+    out=$(grep -v ': Not found in archive$\|: Exiting with failure status due to previous errors$' <<< "$out" || true)
+    if [ -n "$out" ]; then
+      echo "unpacking $(in_root "$tarball") failed: ${out%%$'\n'*}" >&2
+      return 2
+    fi
     echo "$stamp" > "$dir/.stamp"
   fi
   echo "$dir"
+}
+
+# What the last fetch_once VERSION said
+fetch_once_log()
+{
+  if [ "$1" = "$PRIMARY" ]; then echo "$ROOT/build/log/fetch-once.log"
+  else echo "$ROOT/build/$1/log/fetch-once.log"; fi
 }
 
 # fetch_once VERSION: what could not be fetched is not tried again in the same run.
@@ -80,7 +93,8 @@ fetch_once()
 {
   local failed=$STATE/not-fetched-$1
   [ "$(cat "$failed" 2>/dev/null)" != $$ ] || return 1
-  if ! "$ROOT/build.sh" fetch --base "$1" > /dev/null 2>&1 < /dev/null; then
+  mkdir -p "$(dirname "$(fetch_once_log "$1")")"
+  if ! "$ROOT/build.sh" fetch --base "$1" > "$(fetch_once_log "$1")" 2>&1 < /dev/null; then
     mkdir -p "$STATE"
     echo $$ > "$failed"
     return 1

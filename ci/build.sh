@@ -8,6 +8,7 @@ step_build()
   # release takes 3.4 GB, debug 6.6.
   [ -x "$dir/sql/mariadbd" ] || need_space 7500 "a build of flavour $FLAVOUR"
   compile "$FLAVOUR"
+  stack_sha256 > "$dir/.stack"
   if [ -n "$BASE" ]; then mark_ccache "millrace-$BASE-$FLAVOUR"; fi
   note "$(in_root "$dir")/sql/mariadbd and $(in_root "$dir")/client/mariadb are ready"
 }
@@ -38,12 +39,13 @@ set_ccache()
 }
 
 # mark_ccache NAME: ccache has the objects of NAME now, so the next time takes minutes only. For CI, which has to
-# know whether it fits into the time that is left.
+# know whether it fits into the time that is left. The mark says how often ccache had thrown something away by then;
+# once it has done so again, the mark holds no longer (.ci/run, warm).
 mark_ccache()
 {
   local cache
   if have ccache && cache=$(ccache -k cache_dir 2>/dev/null) && [ -d "$cache" ]; then
-    touch "$cache/$1" || true
+    ccache --print-stats 2>/dev/null | sed -n 's/^cleanups_performed[[:space:]]*//p' > "$cache/$1" || true
   fi
 }
 

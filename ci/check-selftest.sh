@@ -255,6 +255,12 @@ plant_base_overlays_are_needed()
   echo "needs no overlay"
 }
 
+plant_base_starts()
+{
+  sed -i 's/^MILLRACE_REVISION=.*/MILLRACE_REVISION=planted9/' VERSION
+  echo "not .*-MariaDB-planted9"
+}
+
 plant_abi() { echo 'millrace_planted'; }
 
 # How a spoiled stack is checked: mostly by the check itself.
@@ -269,6 +275,16 @@ for name in $BASE_CHECKS; do
   name=${name//-/_}
   eval "spoiled_base_$name() { check_base_$name \"\$(planted_base)\"; }"
 done
+
+# The first server that is built here, be it the primary's.
+spoiled_base_starts()
+{
+  local version
+  for version in "$PRIMARY" $(other_bases); do
+    ! is_built "$version" || break
+  done
+  check_base_starts "$version"
+}
 
 spoiled_pops_to_pristine()
 {

@@ -5,7 +5,7 @@
 # shellcheck source=ci/bases.sh
 . "$ROOT/ci/bases.sh"
 # For each of the other bases, in the order in which they build on each other.
-BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-are-needed"
+BASE_CHECKS="facts skips overlays-differ overlays-are-current applies overlays-are-needed starts"
 # shellcheck source=ci/check-selftest.sh
 . "$ROOT/ci/check-selftest.sh"
 
@@ -28,6 +28,7 @@ step_check()
     run_check abi check_abi
   else
     for name in $CHECKS; do run_check "$name" "check_${name//-/_}"; done
+    run_check starts check_base_starts "$PRIMARY"
     for name in $(other_bases); do check_base "$name"; done
     for name in $CHECKS; do run_check "selftest of $name" self_test "$name"; done
     for name in $BASE_CHECKS; do run_check "selftest of a base's $name" self_test "base-$name"; done
@@ -747,9 +748,11 @@ in_base()
   shift
   work=$(mktemp -d)
   files_of_stack "$STACK" "$STACK/bases/$version" > "$work/files"
-  if ! files=$(pristine_files "$version" "$work/files"); then
+  files=$(pristine_files "$version" "$work/files") || status=$?
+  if [ $status -ne 0 ]; then
     rm -rf "$work"
-    echo "not checked: no tarball"
+    [ $status -ne 2 ] || return 1
+    echo "not checked: no tarball ($(in_root "$(fetch_once_log "$version")") says why)"
     return $NOT_CHECKED
   fi
   mkdir "$work/tree"
@@ -787,6 +790,42 @@ push_on_base()
     fi
   done
   return $status
+}
+
+# Its server comes up with the pool and a way in beside it, and is the one that it should be:
+# READ_ONLY variables of ours are in the right section, for instance.
+check_base_starts()
+{
+  local found wanted
+  is_built "$1" || { echo "its release flavour is not built, or of another stack"; return $NOT_CHECKED; }
+  wanted=$1-MariaDB-$(sed -n 's/^MILLRACE_REVISION=//p' "$STACK/VERSION")
+  found=$(version_of_started "$1") || { echo "${found:-it said nothing}"; return 1; }
+  [[ ${found##*$'\n'} == "$wanted"* ]] || { echo "the server is $found, not $wanted"; return 1; }
+}
+
+# version_of_started VERSION: starts that base's server on new data, asks it by its extra_socket, and stops it.
+# In a subshell, which stops it however it ends.
+version_of_started()
+{
+  local BUILD=$ROOT/build/$1 port extra_port socket
+  [ "$1" != "$PRIMARY" ] || BUILD=$ROOT/build
+  local LOGS=$BUILD/log RUN=$BUILD/starts dir=$BUILD/release
+  local PID_FILE=$RUN/mariadbd.pid server=$dir/sql/mariadbd
+  rm -rf "$RUN"
+  mkdir -p "$LOGS" "$RUN"
+  chmod 700 "$RUN"
+  trap 'stop_server > /dev/null' EXIT
+  socket=$(socket_path "$RUN")
+  make_data_directory "$RUN/data" > /dev/null
+  link_plugins "$RUN/plugins"
+  choose_port $((FIRST_PORT + 500)) > /dev/null
+  extra_port=$port
+  choose_port $((port + 1)) > /dev/null
+  start_server --extra-port="$extra_port" --extra-bind-address=127.0.0.1 --extra-socket="$socket.extra"
+  socket=$socket.extra
+  ask 'select version()'
+  stop_server > /dev/null
+  rm -rf "$RUN"
 }
 
 # --- every prefix of the stack ---------------------------------------------

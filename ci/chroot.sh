@@ -59,10 +59,22 @@ debian_mirror()
 # make_chroot DIR: debootstrap, and this machine's way to Debian's packages.
 make_chroot()
 {
-  local dir=$1 file
+  local dir=$1
   debootstrap --variant=minbase --include=ca-certificates,debian-archive-keyring \
     "$SUITE_NAME" "$dir" "$(debian_mirror)" || return
-  rm -f "$dir/etc/apt/sources.list"
+  connect_chroot "$dir"
+  echo "127.0.0.1 localhost" > "$dir/etc/hosts"
+  # Without an init, invoke-rc.d starts nothing unless it is told to.
+  printf '#!/bin/sh\nexit 0\n' > "$dir/usr/sbin/policy-rc.d"
+  chmod +x "$dir/usr/sbin/policy-rc.d"
+}
+
+# connect_chroot DIR: this machine's package sources, proxy and name servers. Again for one that was kept: they
+# may have changed.
+connect_chroot()
+{
+  local dir=$1 file
+  rm -f "$dir/etc/apt/sources.list" "$dir"/etc/apt/sources.list.d/*
   for file in $(debian_sources); do
     cp "$file" "$dir/etc/apt/sources.list.d/"
   done
@@ -71,11 +83,8 @@ make_chroot()
     mv "$dir/etc/apt/sources.list.d/sources.list" "$dir/etc/apt/sources.list"
   fi
   apt-config dump | grep -iE '^Acquire::[a-z:]*proxy' > "$dir/etc/apt/apt.conf.d/80proxy" || true
-  cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
-  echo "127.0.0.1 localhost" > "$dir/etc/hosts"
-  # Without an init, invoke-rc.d starts nothing unless it is told to.
-  printf '#!/bin/sh\nexit 0\n' > "$dir/usr/sbin/policy-rc.d"
-  chmod +x "$dir/usr/sbin/policy-rc.d"
+  rm -f "$dir/etc/resolv.conf"
+  cp -L /etc/resolv.conf "$dir/etc/resolv.conf" || true
 }
 
 # start_chroot DIR: from now on in_chroot works there.

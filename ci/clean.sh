@@ -9,7 +9,7 @@ step_clean()
   fi
   if server_pid > /dev/null; then stop_server; fi
   for item in $FLAVOURS each src src.new stock-src stock-src.new each-src \
-              each-src.new deb deb-root rpm tarball install install.root test-packages wire stress kill-table log; do
+              each-src.new deb deb-root rpm tarball install install.root test-packages wire stress kill-table starts log; do
     remove "$BUILD/$item"
   done
   remove "$(test_directory)"

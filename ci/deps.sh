@@ -12,6 +12,8 @@ PACKAGES="build-essential cmake ninja-build ccache mold bison quilt patch perl
 PACKAGES_FULL="libjudy-dev unixodbc-dev"
 PACKAGES_DEB="debhelper dh-exec fakeroot lsb-release po-debconf psmisc
   libjudy-dev libmariadb-dev unixodbc-dev"
+# What Debian's packaging of 11.8 asks for besides
+PACKAGES_DEB_11="default-jdk dh-package-notes"
 PACKAGES_OTHER_RELEASE="debootstrap hostname iproute2 util-linux"
 PACKAGES_RPM="rpm"
 PACKAGES_TARBALL="patchelf"
@@ -40,7 +42,8 @@ packages_needed()
   case $COMMAND in
     bench)   list+=" $PACKAGES_BENCH" ;;
     deb)     list+=" $PACKAGES_DEB"
-             if in_other_release; then list+=" $PACKAGES_OTHER_RELEASE"; fi ;;
+             if in_other_release; then list+=" $PACKAGES_OTHER_RELEASE"
+             elif [[ $UPSTREAM_VERSION != 10.* ]]; then list+=" $PACKAGES_DEB_11"; fi ;;
     rpm)     list+=" $PACKAGES_RPM" ;;
     tarball) list+=" $PACKAGES_TARBALL" ;;
   esac

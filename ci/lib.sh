@@ -246,6 +246,16 @@ stack_sha256()
   done | sha256sum | cut -d' ' -f1
 }
 
+# is_built VERSION: whether the release flavour of that base was built, of the present stack. Step
+# build leaves the number of the stack there.
+is_built()
+{
+  local BASE=$1 BASE_DIR=$ROOT/bases/$1 release=$ROOT/build/$1/release
+  if [ "$1" = "$PRIMARY" ]; then BASE='' BASE_DIR='' release=$ROOT/build/release; fi
+  [ -x "$release/sql/mariadbd" ] &&
+    [ "$(cat "$release/.stack" 2>/dev/null)" = "$(stack_sha256)" ]
+}
+
 # --- Debian's releases -------------------------------------------------------
 
 # The release that this machine has.

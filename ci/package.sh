@@ -121,7 +121,7 @@ prepare_other_release()
   why=$(chroot_impossible)
   [ -z "$why" ] || die "packages for Debian $SUITE_NAME are built in a folder that has it," \
     "but $why"
-  [ ! -e "$DEB_ROOT/etc/debian_version" ] || return 0
+  if [ -e "$DEB_ROOT/etc/debian_version" ]; then connect_chroot "$DEB_ROOT"; return; fi
   note "a bare Debian $SUITE_NAME in $(in_root "$DEB_ROOT")"
   rm -rf "$DEB_ROOT" "$DEB_ROOT.new"
   STEP_LOG=$LOGS/deb-root.log
@@ -223,6 +223,9 @@ add_config_package()
   add_monitoring millrace/share
   echo debian/millrace/variables.md > millrace-config.docs
   cp "$PACKAGING"/debian/millrace-config.{install,lintian-overrides} .
+  # From Debian 13 on, packages name no directory that is only a link.
+  [ "$DEBIAN_SUITE" = bookworm ] ||
+    sed -i 's|\([[ ]\)lib/systemd/|\1usr/lib/systemd/|' millrace-config.{install,lintian-overrides}
   for file in postinst postrm; do add_script "millrace-config.$file"; done
   cat "$PACKAGING/debian/millrace-config.control" >> control
 }

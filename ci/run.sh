@@ -110,6 +110,7 @@ choose_port()
   [ "$port" = "$wanted" ] || note "port $wanted is in use, taking $port"
 }
 
+# start_server [OPTION...]
 start_server()
 {
   local log=$RUN/error.log
@@ -124,7 +125,7 @@ start_server()
     --character-sets-dir="$dir/source/sql/share/charsets" \
     --bind-address=127.0.0.1 --port="$port" --socket="$socket" \
     --pid-file="$PID_FILE" --log-error="$log" \
-    --thread-handling=pool-of-threads \
+    --thread-handling=pool-of-threads "$@" \
     < /dev/null >> "$log" 2>&1 9>&- &
   local child=$! waited=$SECONDS
   until ask 'select 1' > /dev/null 2>&1; do

@@ -58,7 +58,8 @@ series_file()
 }
 
 # patches_for DIR: the link "patches" in DIR, for quilt. For another base than the primary
-# it is a directory of links, to its own patches or to the primary's.
+# it is a directory with links to its own patches, and copies of the primary's: quilt refresh would
+# follow a link, and put this base's offsets into the patch of all.
 patches_for()
 {
   local name link
@@ -70,7 +71,11 @@ patches_for()
   for name in $(stack_names); do
     link=$BUILD/patches.new/$name
     mkdir -p "$(dirname "$link")"
-    ln -s "$(realpath -m --relative-to="$BUILD/patches/$(dirname "$name")" "$(patch_file "$name")")" "$link"
+    if [ -e "$BASE_DIR/patches/$name" ]; then
+      ln -s "$(realpath -m --relative-to="$BUILD/patches/$(dirname "$name")" "$BASE_DIR/patches/$name")" "$link"
+    else
+      cp "$ROOT/patches/$name" "$link"
+    fi
   done
   rm -rf "$BUILD/patches"
   mv "$BUILD/patches.new" "$BUILD/patches"
@@ -329,7 +334,7 @@ check_quilt_position()
   here=$(tail -n 1 <<< "$here")
   die "the stack in $(in_root "$tree") is applied only up to ${here:-nothing}." \
     $'\n'"Finish there first:  cd $(in_root "$tree") && QUILTRC=$QUILTRC quilt push -a" \
-    $'\n'"or throw its state away:  ./build.sh source --discard-edits"
+    $'\n'"or throw its state away:  ./build.sh source${BASE:+ --base $BASE} --discard-edits"
 }
 
 compare_touched_files()
@@ -379,7 +384,13 @@ save_edits()
 
 refuse_edits()
 {
-  local list
+  local list shared=''
+  # See patches_for.
+  if [ -n "$BASE" ]; then
+    shared=$'\n'"A patch that is not in bases/$BASE/patches is the primary base's; here is only a copy, and what"
+    shared+=$'\n'"quilt refresh writes into it is lost. Change it in build/src, or copy it to bases/$BASE/patches"
+    shared+=$'\n'"first, as an overlay, and say so in its header (Overlay: reason)."
+  fi
   list=$(printf '  %s\n' "${edits[@]}" | sort | head -n 20)
   [ ${#edits[@]} -le 20 ] || list+=$'\n'"  ... and $((${#edits[@]} - 20)) more"
   save_edits
@@ -389,11 +400,11 @@ refuse_edits()
     $'\n'"To keep them in the topmost patch, if the files belong to it:" \
     $'\n'"  cd $(in_root "$tree"); export QUILTRC=$QUILTRC; quilt refresh" \
     $'\n'"To keep them in another patch P:" \
-    $'\n'"  ./build.sh source --discard-edits" \
+    $'\n'"  ./build.sh source${BASE:+ --base $BASE} --discard-edits" \
     $'\n'"  cd $(in_root "$tree"); export QUILTRC=$QUILTRC; quilt pop P; quilt add FILE..." \
-    $'\n'"  patch -p1 < ../log/edits.diff; quilt refresh; quilt push -a" \
+    $'\n'"  patch -p1 < ../log/edits.diff; quilt refresh; quilt push -a$shared" \
     $'\n'"To throw them away:" \
-    $'\n'"  ./build.sh source --discard-edits"
+    $'\n'"  ./build.sh source${BASE:+ --base $BASE} --discard-edits"
 }
 
 # Upstream's content again, but with the time of now, and remembered as written
