@@ -151,6 +151,12 @@ plant_monitoring()
   echo 'doc/variables.md does not describe Threadpool_planted'
 }
 
+plant_alerts()
+{
+  sed -i 's|/ 1e6 > 5$|/ 1e6 > 5000|' packaging/prometheus/millrace.rules.yml
+  echo 'alertname="MillraceBlocked"'
+}
+
 plant_dockerfile()
 {
   sed -i 's/^COPY /COPPY /' packaging/Dockerfile
@@ -220,7 +226,7 @@ plant_abi() { echo 'millrace_planted'; }
 # How a spoiled stack is checked: mostly by the check itself.
 for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
-            no_local_names shellcheck suite_results packaged_settings monitoring dockerfile; do
+            no_local_names shellcheck suite_results packaged_settings monitoring alerts dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 
