@@ -191,6 +191,12 @@ plant_monitoring()
   echo 'doc/variables.md does not describe Threadpool_planted'
 }
 
+plant_alerts()
+{
+  sed -i 's|/ 1e6 > 5$|/ 1e6 > 5000|' packaging/prometheus/millrace.rules.yml
+  echo 'alertname="MillraceBlocked"'
+}
+
 plant_dockerfile()
 {
   sed -i 's/^COPY /COPPY /' packaging/Dockerfile
@@ -267,7 +273,7 @@ plant_abi() { echo 'millrace_planted'; }
 for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
              no_local_names links shellcheck suite_results variable_values variable_list variable_links \
-             kill_claims packaged_settings monitoring dockerfile; do
+             kill_claims packaged_settings monitoring alerts dockerfile; do
   eval "spoiled_$name() { check_$name; }"
 done
 
