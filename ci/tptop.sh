@@ -61,8 +61,6 @@ test_tptop_in_terminal()
   choose_port $((BENCH_PORT + 100)) > /dev/null
   { cat "$ROOT/bench/common.cnf" "$ROOT/bench/configs/millrace.cnf"
     echo "thread_pool_size=4"
-    # Workers that linger would be threads enough for those who shall wait for one
-    echo "loose_thread_pool_linger=0"
     echo "extra_port=$port"
     echo "loose_extra_socket=$extra"
     echo "extra_max_connections=5"; } > "$WORK/test/my.cnf"
