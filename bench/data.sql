@@ -49,3 +49,4 @@ CREATE USER probe@'127.0.0.1' IDENTIFIED BY 'probe';
 CREATE USER probe@localhost IDENTIFIED BY 'probe';
 GRANT SELECT ON bench.* TO probe@'127.0.0.1', probe@localhost;
 GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO bench@'127.0.0.1', bench@localhost;
+GRANT SELECT ON performance_schema.* TO bench@'127.0.0.1', bench@localhost;
