@@ -1,7 +1,7 @@
-# What every story of ci/test-packages counts with. Sourced by ci/test-packages.
+# What ci/stress and the stories of ci/test-packages count with. Who can skip something sets SKIPPED=0.
 # shellcheck shell=bash
 
-PASSED=0 FAILED=0 SKIPPED=0
+PASSED=0 FAILED=0
 
 # check NAME COMMAND...: what the command prints is shown if it fails.
 check()
@@ -27,7 +27,7 @@ skip()
 report()
 {
   say "time: $(duration $SECONDS)"
-  say "$PASSED passed, $FAILED failed, $SKIPPED skipped"
+  say "$PASSED passed, $FAILED failed${SKIPPED:+, $SKIPPED skipped}"
 }
 
 # equal EXPECTED FOUND: says so if they are not.
