@@ -133,11 +133,12 @@ show_progress()
     print;'
 }
 
-# The clients of the tests thread_pool.buffered_*, kill_matrix_* and those of logins, which find them in
-# the environment.
+# The clients of tests (buffered_*, kill_matrix_*, logins, cancel_gone* and others), which find them in the
+# environment.
 build_wire()
 {
-  export TPWIRE=$BUILD/wire/tpwire TPMATRIX=$BUILD/wire/tpmatrix TPLOGIN=$BUILD/wire/tplogin
+  export TPWIRE=$BUILD/wire/tpwire TPMATRIX=$BUILD/wire/tpmatrix
+  export TPLOGIN=$BUILD/wire/tplogin TPCLIENT=$BUILD/wire/tpclient
   STEP_LOG=$LOGS/wire.log
   if ! make -C "$ROOT/wire" OUT="$BUILD/wire" > "$STEP_LOG" 2>&1; then
     tail -n 20 "$STEP_LOG" >&2
