@@ -7,13 +7,10 @@
     tplogin DIRECTORY COMMAND [WORD ...]
       tells it something, and prints its answer. tplogin --help has the commands.
 */
+#include "login.h"
 #include "program.h"
-#include "relay.h"
-#include "speech.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -30,8 +27,6 @@
 #define CONTROL "tplogin.socket"
 /* s; if the test died, there is nothing to do any more */
 #define LIFE 900
-/* us; each byte is one that a worker comes for, so it has time to take it */
-#define BETWEEN_BYTES 500
 /* s; connect_timeout is 2 in the tests */
 #define TOO_EARLY 1.5
 #define TOO_LATE 15
@@ -39,7 +34,6 @@
 #define LOOK_EVERY 10
 #define RELAYS_MAX 50
 #define WORDS_MAX 100
-#define ANSWER_OF_SELECT 5      /* packets */
 
 const char program_name[]= "tplogin";
 
@@ -67,7 +61,7 @@ static const char USAGE[]=
   "compare_other CASE...   the same from another address\n"
   "stop\n";
 
-/* --- a connection --------------------------------------------------------------------- */
+/* --- where to -------------------------------------------------------------------------- */
 
 /* Where to; the other host is this one, by another address. */
 struct place
@@ -87,17 +81,6 @@ static struct place places[]=
   {"other_pool", OTHER, {.name= "TCP"}},
   {"other_extra", OTHER, {.name= "TCP"}},
   {.name= NULL}
-};
-
-struct client
-{
-  struct connection c;
-  const struct speech *speech;
-  struct bytes rest;            /* what it has not said yet */
-  struct bytes heard;
-  double since;
-  bool greeted, to_be_asked;
-  struct client *next;          /* of its group */
 };
 
 static bool __attribute__((format(printf, 2, 3)))
@@ -121,109 +104,7 @@ static const struct place *find_place(const char *name)
   return NULL;
 }
 
-static bool open_client(struct client *k, const struct place *where, const struct speech *speech)
-{
-  *k= (struct client) {.speech= speech, .since= now()};
-  if (!connection_connect(&k->c, &where->server, &where->transport))
-    return false;
-  k->c.heard= &k->heard;
-  return true;
-}
-
-static void free_client(struct client *k)
-{
-  connection_drop(&k->c);
-  bytes_free(&k->rest);
-  bytes_free(&k->heard);
-}
-
-/* A packet, which may take all the time that there is. */
-static bool read_packet(struct client *k)
-{
-  connection_set_deadline(&k->c);
-  return connection_read(&k->c);
-}
-
-/* Reads the greeting, or what comes instead of it; false: nothing does. */
-static bool greeting(struct client *k)
-{
-  if (k->greeted)
-    return true;
-  k->greeted= true;
-  if (!read_packet(k))
-    return false;
-  if (k->c.packet.length && k->c.packet.data[0] == 10)
-    return connection_take_greeting(&k->c);
-  return true;
-}
-
-/* The server wants another plugin. */
-static bool be_asked(struct client *k)
-{
-  if (!read_packet(k))
-    return false;
-  k->to_be_asked= false;
-  if (k->c.packet.length && k->c.packet.data[0] == 254)
-    return true;
-  strcpy(k->c.error, "not asked for another plugin");
-  return false;
-}
-
-/* It is not sent before the last one was taken, as far as this can be known. */
-static void write_bytes(int fd, const uint8_t *data, size_t size)
-{
-  int on= 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  for (size_t i= 0; i < size; i++)
-  {
-    if (send(fd, data + i, 1, MSG_NOSIGNAL) != 1)
-      return;
-    usleep(BETWEEN_BYTES);
-  }
-}
-
-/* --- what comes --------------------------------------------------------------------------- */
-
-static void describe(const struct bytes *packet, struct bytes *to)
-{
-  const uint8_t *data= packet->data;
-  size_t skip= 3;
-  switch (packet->length ? data[0] : 0)
-  {
-  case 10:  bytes_add_text(to, "greeting"); return;
-  case 0:   bytes_add_text(to, "ok"); return;
-  case 254: bytes_add_text(to, "another plugin"); return;
-  case 255: break;
-  default:  bytes_add_text(to, "something else"); return;
-  }
-  /* The SQLSTATE */
-  if (packet->length >= 9 && data[3] == '#')
-    skip= 9;
-  if (packet->length < skip)
-  {
-    bytes_add_text(to, "something else");
-    return;
-  }
-  bytes_printf(to, "error %u: ", (unsigned) read_int(data + 1, 2));
-  bytes_add(to, data + skip, packet->length - skip);
-}
-
-static bool select_1(struct client *k, struct bytes *to)
-{
-  static const uint8_t query[]= "\x09\0\0\0\3SELECT 1";
-  const struct bytes *p= &k->c.packet;
-  bool right= false;
-  write_all(k->c.fd, query, sizeof(query) - 1);
-  for (unsigned i= 0; i < ANSWER_OF_SELECT; i++)
-  {
-    if (!read_packet(k))
-      return false;
-    if (i == 3)
-      right= p->length == 2 && p->data[0] == 1 && p->data[1] == '1';
-  }
-  bytes_add_text(to, right ? "SELECT 1" : "wrong");
-  return true;
-}
+/* --- what many of them say --------------------------------------------------------------- */
 
 /* What each has to say, and how many say it. */
 struct summary
@@ -321,7 +202,7 @@ static void remove_group(struct group *g)
   {
     struct client *k= g->first;
     g->first= k->next;
-    free_client(k);
+    client_free(k);
     free(k);
   }
   free(g->relay);
@@ -338,22 +219,6 @@ static char **client_words;
 /* False: it went wrong, and the answer says so. */
 typedef bool command(char **words, struct bytes *answer);
 
-static bool begin(struct client *k)
-{
-  struct bytes first= {0};
-  const struct speech *s= k->speech;
-  speech_rest(s, &k->rest);
-  if (s->how & BLIND)
-    return true;
-  if (!greeting(k))
-    return false;
-  speech_first(s, &first);
-  write_all(k->c.fd, first.data, first.length);
-  bytes_free(&first);
-  k->to_be_asked= s->how & (ASKED | ASKED_LATER);
-  return !(s->how & ASKED) || be_asked(k);
-}
-
 static bool command_open(char **words, struct bytes *answer)
 {
   const struct place *where= find_place(words[2]);
@@ -366,30 +231,13 @@ static bool command_open(char **words, struct bytes *answer)
     struct client *k= malloc(sizeof(*k));
     if (!k)
       abort();
-    bool good= open_client(k, where, kind);
+    bool good= client_open(k, &where->server, &where->transport, kind);
     *g->last= k;
     g->last= &k->next;
-    if (!good || !begin(k))
+    if (!good || !client_begins(k))
       return fails(answer, "%s", k->c.error);
   }
   return true;
-}
-
-/* Says what is missing; then its session has to work. */
-static bool go_on(struct client *k, writer *write, struct bytes *to)
-{
-  if (!greeting(k) || (k->to_be_asked && !be_asked(k)))
-    return false;
-  write(k->c.fd, k->rest.data, k->rest.length);
-  if (!read_packet(k))
-    return false;
-  if (k->c.packet.length && k->c.packet.data[0] != 0)
-  {
-    describe(&k->c.packet, to);
-    return true;
-  }
-  bytes_add_text(to, "logged in, ");
-  return select_1(k, to);
 }
 
 static bool finish_relay(struct group *g, writer *write, struct bytes *answer)
@@ -413,7 +261,7 @@ static bool finish(char **words, writer *write, struct bytes *answer)
     return finish_relay(g, write, answer);
   for (struct client *k= clients_of(g); k; k= k->next)
   {
-    if (!go_on(k, write, &text))
+    if (!client_goes_on(k, write, &text))
       failed_one(&text, k->c.error);
     summary_add(&all, &text);
   }
@@ -438,7 +286,7 @@ static bool command_query(char **words, struct bytes *answer)
   struct bytes text= {0};
   for (struct client *k= clients_of(find_group(words[0])); k; k= k->next)
   {
-    if (!select_1(k, &text))
+    if (!client_selects(k, &text))
       return fails(answer, "%s", k->c.error);
     summary_add(&all, &text);
   }
@@ -462,23 +310,6 @@ static bool command_close(char **words, struct bytes *answer)
   return true;
 }
 
-/* Waits until the server has hung up; what it said until then. */
-static bool hears_end(struct client *k, struct bytes *to)
-{
-  connection_set_deadline(&k->c);
-  while (connection_read(&k->c))
-  {
-    describe(&k->c.packet, to);
-    bytes_add_text(to, ", ");
-  }
-  if (!k->c.closed)
-    return false;
-  if (connection_left(&k->c))
-    bytes_printf(to, "%zu bytes, ", connection_left(&k->c));
-  bytes_add_text(to, "end");
-  return true;
-}
-
 /* Of all of a group, which is gone then. With times: it has to be neither too early nor late. */
 static bool end_group(char **words, bool with_times, struct bytes *answer)
 {
@@ -487,7 +318,7 @@ static bool end_group(char **words, bool with_times, struct bytes *answer)
   struct bytes text= {0};
   for (struct client *k= clients_of(g); k; k= k->next)
   {
-    if (!hears_end(k, &text))
+    if (!client_hears_end(k, &text))
       failed_one(&text, "nothing came");
     else if (with_times && now() - k->since < TOO_EARLY)
       bytes_add_text(&text, ", too early");
@@ -576,102 +407,6 @@ static bool command_relay_ended(char **words, struct bytes *answer)
 
 /* --- conversations ----------------------------------------------------------------------- */
 
-/* All that it says before the server's last answer. */
-static bool speak(struct client *k)
-{
-  const struct speech *s= k->speech;
-  writer *write= s->how & BYTES ? write_bytes : write_all;
-  struct bytes first= {0}, then= {0};
-  bool good= s->how & BLIND || greeting(k);
-  speech_first(s, &first);
-  speech_answer(s, s->how & AT_ONCE ? &first : &then);
-  if (good)
-    write(k->c.fd, first.data, first.length);
-  if (good && s->how & ASKED)
-    good= be_asked(k);
-  if (good)
-    write(k->c.fd, then.data, then.length);
-  if (good && s->how & READ)
-    good= read_packet(k);
-  if (good && s->how & ENDS)
-    shutdown(k->c.fd, SHUT_WR);
-  bytes_free(&first);
-  bytes_free(&then);
-  return good;
-}
-
-static void comma(struct bytes *said)
-{
-  if (said->length)
-    bytes_add_text(said, ", ");
-}
-
-static void replace(struct bytes *in, const void *what, size_t size, const char *by, bool all)
-{
-  for (size_t from= 0; size; )
-  {
-    const uint8_t *at= from < in->length ? memmem(in->data + from, in->length - from, what, size) : NULL;
-    if (!at)
-      return;
-    size_t place= (size_t) (at - in->data);
-    struct bytes behind= {0};
-    bytes_add(&behind, at + size, in->length - place - size);
-    in->length= place;
-    bytes_add_text(in, by);
-    from= in->length;
-    bytes_add(in, behind.data, behind.length);
-    bytes_free(&behind);
-    if (!all)
-      return;
-  }
-}
-
-/* What the server answers, until it hangs up or says ok. */
-static bool listen_to(struct client *k, struct bytes *said)
-{
-  const struct bytes *p= &k->c.packet;
-  if (!k->greeted)
-  {
-    /* Instead of a greeting, it may be an error. */
-    if (!greeting(k))
-      return false;
-    describe(p, said);
-  }
-  for (;;)
-  {
-    if (!read_packet(k))
-      return false;
-    comma(said);
-    describe(p, said);
-    /* A scramble of its own */
-    if (p->length && p->data[0] == 254)
-      replace(&k->heard, p->data, p->length, "another plugin", false);
-    if (p->length && p->data[0] == 0)
-    {
-      struct bytes works= {0};
-      bool done= select_1(k, &works);
-      if (done)
-        bytes_printf(said, ", %s", bytes_text(&works));
-      bytes_free(&works);
-      return done;
-    }
-  }
-}
-
-/* Says the same of what is different each time. */
-static void normalise(struct client *k)
-{
-  struct bytes *heard= &k->heard;
-  static const uint8_t none[sizeof(k->c.scramble)];
-  if (!memcmp(k->c.scramble, none, sizeof(none)) || heard->length < 10)
-    return;
-  const uint8_t *at= memchr(heard->data + 5, 0, heard->length - 5);
-  if (at && heard->data + heard->length - at > 4)
-    memcpy(heard->data + (at + 1 - heard->data), "ID..", 4);
-  replace(heard, k->c.scramble, 8, "8 bytes.", true);
-  replace(heard, k->c.scramble + 8, 12, "12 bytes....", true);
-}
-
 /* What was said, and every byte of it. */
 static bool converse(const char *where, const char *name, struct bytes *said, struct bytes *heard)
 {
@@ -682,25 +417,15 @@ static bool converse(const char *where, const char *name, struct bytes *said, st
   bytes_clear(heard);
   if (!place || !talk)
     return fails(said, "no such place or case: %s %s", where, name);
-  if (!open_client(&k, place, talk))
+  if (!client_open(&k, &place->server, &place->transport, talk))
   {
     fails(said, "%s", k.c.error);
-    free_client(&k);
+    client_free(&k);
     return false;
   }
-  if (!speak(&k) || !listen_to(&k, said))
-  {
-    comma(said);
-    bytes_add_text(said, k.c.error);
-  }
-  if (connection_left(&k.c))
-  {
-    comma(said);
-    bytes_printf(said, "and %zu bytes", connection_left(&k.c));
-  }
-  normalise(&k);
+  client_talks(&k, said);
   bytes_add(heard, k.heard.data, k.heard.length);
-  free_client(&k);
+  client_free(&k);
   return true;
 }
 
