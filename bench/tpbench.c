@@ -8,7 +8,7 @@
   work.
 */
 #include "engine.h"
-#include "report.h"
+#include "results.h"
 #include "server.h"
 #include "units.h"
 #include "workload.h"
@@ -576,11 +576,11 @@ static bool server_is_gone(const struct engine *e, const struct measured *m,
 static bool write_files(const struct settings *s, const struct measured *m)
 {
   const char *failed= NULL;
-  if (s->csv && !report_csv(s->csv, (char **) s->labels, s->label_count, m))
+  if (s->csv && !results_csv(s->csv, (char **) s->labels, s->label_count, m))
     failed= s->csv;
-  else if (s->histogram && !report_histograms(s->histogram, m))
+  else if (s->histogram && !results_histograms(s->histogram, m))
     failed= s->histogram;
-  else if (s->series && !report_series(s->series, m))
+  else if (s->series && !results_series(s->series, m))
     failed= s->series;
   if (failed)
     fprintf(stderr, "tpbench: %s: %s\n", failed, strerror(errno));
@@ -694,7 +694,7 @@ static int run(struct settings *s, struct workload *w)
             (double) s->window / 1e9);
     status= EXIT_INTERRUPTED;
   }
-  report_text(stdout, &m);
+  results_text(stdout, &m);
   if (status == EXIT_WELL && some_class_only_failed(&m))
     status= EXIT_FAILED;
   if (!write_files(s, &m))

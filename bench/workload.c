@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include "units.h"
+#include "../tptop/trim.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -282,17 +283,6 @@ static bool set_key(const struct place *p, struct class *c, const char *key,
 }
 
 /* --- lines ---------------------------------------------------------------- */
-
-static char *trim(char *text)
-{
-  while (isspace((unsigned char) *text))
-    text++;
-  char *end= text + strlen(text);
-  while (end > text && isspace((unsigned char) end[-1]))
-    end--;
-  *end= 0;
-  return text;
-}
 
 static struct class *find_class(struct workload *w, const char *name)
 {

@@ -106,7 +106,7 @@ run_mtr()
   vardir=$(test_directory)/$FLAVOUR-$what
   mkdir -p "$(dirname "$vardir")"
   need_space 1000 "the tests"
-  build_tpwire
+  build_wire
   STEP_LOG=$log
   MTR_LOG=$log
   ( cd "$dir/mysql-test" &&
@@ -133,15 +133,16 @@ show_progress()
     print;'
 }
 
-# The clients of the tests thread_pool.buffered_* and kill_matrix_*, which find them in
-# the environment.
-build_tpwire()
+# The clients of tests (buffered_*, kill_matrix_*, logins, cancel_gone* and others), which find them in the
+# environment.
+build_wire()
 {
   export TPWIRE=$BUILD/wire/tpwire TPMATRIX=$BUILD/wire/tpmatrix
-  STEP_LOG=$LOGS/tpwire.log
+  export TPLOGIN=$BUILD/wire/tplogin TPCLIENT=$BUILD/wire/tpclient
+  STEP_LOG=$LOGS/wire.log
   if ! make -C "$ROOT/wire" OUT="$BUILD/wire" > "$STEP_LOG" 2>&1; then
     tail -n 20 "$STEP_LOG" >&2
-    die "tpwire does not compile; the whole log is $(in_root "$STEP_LOG")"
+    die "wire/ does not compile; the whole log is $(in_root "$STEP_LOG")"
   fi
 }
 

@@ -5,6 +5,8 @@
 */
 #include "victim.h"
 
+#include "../wire/peer.h"
+
 #include <dirent.h>
 #include <mysqld_error.h>
 #include <openssl/err.h>
@@ -90,7 +92,7 @@ static void leave(struct victim *v, enum ender how)
   switch (how) {
   case QUIT:
     /* In the middle of something the server could not tell that from data. */
-    if (!*v->c.error && !v->c.closed && !is(v, LOGIN) && !v->rest.length &&
+    if (!*v->c.error && !v->c.closed && !is(v, LOGIN) && !v->half.rest.length &&
         v->b.sent == v->b.stream.length && !(v->loading && !v->load_ended))
     {
       batch_free(&v->b);
@@ -248,16 +250,16 @@ static void must_stay(struct victim *v, unsigned code)
 static void wait_unsent(struct victim *v)
 {
   double grown_at= now();
-  uint64_t before= 0;
+  long before= 0;
   while (now() < grown_at + TIMEOUT_SECONDS + LIMIT && !census_wait(v->c.id, GONE, 0.1))
   {
-    uint64_t unsent= victim_unsent(v);
+    long unsent= peer_unsent(&v->c);
     if (unsent > before)
     {
       grown_at= now();
       begin_call(v->w);
     }
-    before= unsent;
+    before= unsent > 0 ? unsent : 0;
   }
 }
 
@@ -366,6 +368,12 @@ static void choose(struct victim *v)
   v->hunted= one_in(w, 4);
 }
 
+/* What comes in two parts is cut anywhere. */
+static size_t any_part(void *worker, size_t size)
+{
+  return 1 + below(worker, (unsigned) size - 1);
+}
+
 static void set_up(struct victim *v, char *name, size_t size)
 {
   snprintf(name, size, VICTIM_NAME, v->index);
@@ -378,6 +386,7 @@ static void set_up(struct victim *v, char *name, size_t size)
   };
   v->c= (struct connection) {.fd= -1};
   v->b= (struct batch) {0};
+  v->half= (struct half) {.first= any_part, .who= v->w};
   v->packets= v->oks= v->oks_wanted= v->code= 0;
   v->refused= v->in_transfer= v->not_now= v->loading= v->load_ended= false;
   v->transfer= 0;
@@ -438,7 +447,7 @@ static bool play(struct victim *v)
   atomic_store(&v->prey, 0);
   atomic_store(&v->w->since, 0);
   batch_free(&v->b);
-  bytes_free(&v->rest);
+  half_free(&v->half);
   return reached;
 }
 

@@ -1,15 +1,12 @@
 /* How a victim gets into each state. */
 #include "victim.h"
 
-#include <inttypes.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
+#include "../wire/peer.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 const struct transport ways[]=
@@ -34,10 +31,7 @@ static void wrote(struct victim *v)
 /* The commands so far, as far as the place; the rest for later. */
 static bool send_to(struct victim *v, size_t to)
 {
-  struct bytes out= {0};
-  connection_set_deadline(&v->c);
-  bool done= batch_wrap(&v->b, &v->c, &PLAIN_SHAPE, to, &out) && connection_write(&v->c, &out);
-  bytes_free(&out);
+  bool done= send_part(&v->c, &v->b, to);
   wrote(v);
   return done;
 }
@@ -90,44 +84,10 @@ void victim_note(struct victim *v)
   }
 }
 
-/* --- what the server has taken from the socket ------------------------------------------ */
-
-/* Of the peer's socket, by /proc/net/tcp; -1: not there. */
-static long waits_in(const char *file, unsigned from, unsigned to)
-{
-  char line[512];
-  long waiting= -1;
-  FILE *f= fopen(file, "r");
-  while (f && waiting < 0 && fgets(line, sizeof(line), f))
-  {
-    unsigned local, remote, state;
-    unsigned long out, in;
-    if (sscanf(line, " %*[^:]: %*[^:]:%x %*[^:]:%x %x %lx:%lx", &local, &remote, &state,
-               &out, &in) == 5 && local == to && remote == from)
-      waiting= (long) in;
-  }
-  if (f)
-    fclose(f);
-  return waiting;
-}
-
-static long not_taken(const struct connection *c)
-{
-  struct sockaddr_in own;
-  socklen_t size= sizeof(own);
-  int queued;
-  if (c->transport->unix_socket)
-    return ioctl(c->fd, SIOCOUTQ, &queued) ? -1 : queued;
-  if (getsockname(c->fd, (struct sockaddr *) &own, &size))
-    return -1;
-  long waiting= waits_in("/proc/net/tcp", ntohs(own.sin_port), options.port);
-  return waiting >= 0 ? waiting : waits_in("/proc/net/tcp6", ntohs(own.sin_port), options.port);
-}
-
 /* Not for ever: a pool that is full has nobody to take it. That is a state too. */
 static bool wait_taken(struct victim *v)
 {
-  for (unsigned i= 0; i < 50 && not_taken(&v->c) > 0; i++)
+  for (unsigned i= 0; i < 50 && peer_unread(&v->c) > 0; i++)
     usleep(2000);
   return true;
 }
@@ -219,26 +179,14 @@ static bool begin_half_header(struct victim *v)
 /* What is on the wire ends anywhere, in the middle of an envelope too. */
 static bool begin_half_packet(struct victim *v)
 {
-  struct bytes out= {0};
-  batch_query(&v->b, "SELECT 'packet' /* and so on, until it is long enough to be compressed "
-              "------------------------------------------------------------- */", NULL);
-  connection_set_deadline(&v->c);
-  bool done= batch_wrap(&v->b, &v->c, &PLAIN_SHAPE, v->b.stream.length, &out);
-  size_t part= done ? 1 + below(v->w, (unsigned) out.length - 1) : 0;
-  bytes_add(&v->rest, out.data + part, out.length - part);
-  out.length= part;
-  done= done && connection_write(&v->c, &out) && wait_taken(v);
-  bytes_free(&out);
-  return done;
+  return half_query(&v->half, &v->c, &v->b, "SELECT 'packet'") && wait_taken(v);
 }
 
 static bool send_rest(struct victim *v)
 {
-  connection_set_deadline(&v->c);
-  if (v->rest.length && !connection_write(&v->c, &v->rest))
-    return false;
-  bytes_clear(&v->rest);
-  return v->b.sent == v->b.stream.length || send_batch(v);
+  bool done= half_query_rest(&v->half, &v->c, &v->b);
+  wrote(v);
+  return done;
 }
 
 /* The first command has been answered; a part of the second was in the same envelope. */
@@ -287,46 +235,12 @@ static bool begin_cpu(struct victim *v)
     is_there(v, IN_QUERY);
 }
 
-uint64_t victim_unsent(const struct victim *v)
-{
-  struct sockaddr_in own= {0};
-  socklen_t size= sizeof(own);
-  char line[300];
-  unsigned from, to;
-  uint64_t unsent, found= 0;
-  if (ways[v->way].unix_socket || getsockname(v->c.fd, (struct sockaddr*) &own, &size))
-    return 0;
-  FILE *list= fopen("/proc/net/tcp", "r");
-  while (list && fgets(line, sizeof(line), list))
-    if (sscanf(line, " %*u: %*x:%x %*x:%x %*x %" SCNx64, &from, &to, &unsent) == 3 &&
-        from == options.port && to == ntohs(own.sin_port))
-      found= unsent;
-  if (list)
-    fclose(list);
-  return found;
-}
-
 /* More than all buffers hold; what it is can't be compressed much. */
 static bool begin_blocked(struct victim *v)
 {
-  int before= -1, there= 0;
-  unsigned same= 0;
-  double until= now() + ANSWER_LIMIT;
-  if (!victim_query(v, "SELECT a.b FROM noise a STRAIGHT_JOIN noise b LIMIT 10000"))
-    return false;
-  /* Nothing more comes, though there is much more. */
-  while (same < 5)
-  {
-    if (now() > until || ioctl(v->c.fd, FIONREAD, &there))
-      return false;
-    same= there > 0 && there == before ? same + 1 : 0;
-    before= there;
-    usleep(10000);
-    /* Who was ended meanwhile has it in the error that follows. */
-    if (v->hunted && now() > until - ANSWER_LIMIT + 3)
-      break;
-  }
-  return true;
+  /* Who was ended meanwhile has it in the error that follows. */
+  return victim_query(v, "SELECT a.b FROM noise a STRAIGHT_JOIN noise b LIMIT 10000") &&
+    (buffers_are_full(&v->c, now() + (v->hunted ? 3 : ANSWER_LIMIT)) || v->hunted);
 }
 
 /* The second command waits in a buffer. */
@@ -414,70 +328,36 @@ static bool begin_greeted(struct victim *v)
   return true;
 }
 
-static bool send_wrapped(struct victim *v, const uint8_t *data, size_t size)
+static bool log_in(struct victim *v)
 {
-  struct bytes out= {0};
-  connection_set_deadline(&v->c);
-  bool done= connection_encrypt_into(&v->c, &out, data, size) && connection_write(&v->c, &out);
-  bytes_free(&out);
+  bool done= send_login(&v->c);
   wrote(v);
-  return done;
+  return done && connection_logged_in(&v->c);
 }
-
-static bool send_login(struct victim *v)
-{
-  struct bytes packet= {0};
-  connection_login_packet(&v->c, &packet);
-  bool done= send_wrapped(v, packet.data, packet.length);
-  bytes_free(&packet);
-  return done;
-}
-
-static bool log_in(struct victim *v) { return send_login(v) && connection_logged_in(&v->c); }
 
 static bool begin_half_login(struct victim *v)
 {
-  struct bytes packet= {0};
-  connection_login_packet(&v->c, &packet);
-  size_t part= 1 + below(v->w, (unsigned) packet.length - 1);
-  bytes_add(&v->rest, packet.data + part, packet.length - part);
-  bool done= send_wrapped(v, packet.data, part) && wait_taken(v);
-  bytes_free(&packet);
-  return done;
+  bool done= half_login(&v->half, &v->c);
+  wrote(v);
+  return done && wait_taken(v);
 }
 
 static bool finish_login(struct victim *v)
 {
-  bool done= send_wrapped(v, v->rest.data, v->rest.length) && connection_logged_in(&v->c);
-  bytes_clear(&v->rest);
-  return done;
+  wrote(v);
+  return half_login_rest(&v->half, &v->c);
 }
 
-/* The client names a plugin that the account doesn't use. */
 static bool begin_auth_switch(struct victim *v)
 {
-  v->server.plugin= "none";
-  bool done= send_login(v) && connection_read(&v->c);
-  v->server.plugin= NULL;
-  return done && v->c.packet.length > SCRAMBLE_SIZE + 1 && v->c.packet.data[0] == 254;
+  wrote(v);
+  return login_is_asked(&v->c);
 }
 
 static bool answer_switch(struct victim *v)
 {
-  struct bytes packet= {0};
-  uint8_t scramble[SCRAMBLE_SIZE], answer[SCRAMBLE_SIZE];
-  const struct bytes *request= &v->c.packet;
-  if (request->length < SCRAMBLE_SIZE + 2)
-    return false;
-  /* The plugin's name, the scramble, a zero. */
-  memcpy(scramble, request->data + request->length - SCRAMBLE_SIZE - 1, SCRAMBLE_SIZE);
-  connection_scramble(&v->c, scramble, answer);
-  bytes_add_int(&packet, SCRAMBLE_SIZE, 3);
-  bytes_add_int(&packet, v->c.sequence, 1);
-  bytes_add(&packet, answer, SCRAMBLE_SIZE);
-  bool done= send_wrapped(v, packet.data, packet.length) && connection_logged_in(&v->c);
-  bytes_free(&packet);
-  return done;
+  wrote(v);
+  return login_answers(&v->c);
 }
 
 static bool begin_tls_request(struct victim *v)
@@ -488,37 +368,12 @@ static bool begin_tls_request(struct victim *v)
 
 static bool begin_half_hello(struct victim *v)
 {
-  struct bytes hello= {0};
-  connection_set_deadline(&v->c);
-  bool done= connection_request_tls(&v->c) && connection_hello_into(&v->c, &hello);
-  size_t part= done ? 1 + below(v->w, (unsigned) hello.length - 1) : 0;
-  bytes_add(&v->rest, hello.data + part, hello.length - part);
-  hello.length= part;
-  done= done && connection_write(&v->c, &hello) && wait_taken(v);
-  bytes_free(&hello);
-  return done;
+  return half_hello(&v->half, &v->c) && wait_taken(v);
 }
 
-/* The server has answered, and waits for the client's end of the handshake. */
-static bool begin_hello(struct victim *v)
-{
-  struct bytes hello= {0};
-  struct pollfd fd= {.fd= v->c.fd, .events= POLLIN};
-  connection_set_deadline(&v->c);
-  bool done= connection_request_tls(&v->c) && connection_hello_into(&v->c, &hello) &&
-    connection_write(&v->c, &hello) && poll(&fd, 1, 1000 * ANSWER_LIMIT) == 1;
-  bytes_free(&hello);
-  return done;
-}
+static bool begin_hello(struct victim *v) { return hello_is_answered(&v->c, ANSWER_LIMIT); }
 
-static bool finish_tls(struct victim *v)
-{
-  connection_set_deadline(&v->c);
-  if (v->rest.length && !connection_write(&v->c, &v->rest))
-    return false;
-  bytes_clear(&v->rest);
-  return connection_finish_tls(&v->c) && log_in(v);
-}
+static bool finish_tls(struct victim *v) { return hello_rest(&v->half, &v->c) && log_in(v); }
 
 /* GET_LOCK() is NULL when it is interrupted, no error. */
 

@@ -7,7 +7,7 @@
 #define STRESS_VICTIM_H
 
 #include "stress.h"
-#include "../wire/batch.h"
+#include "../wire/half.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -81,7 +81,7 @@ struct victim
   struct server server;
   struct connection c;
   struct batch b;
-  struct bytes rest;            /* of what is on its way */
+  struct half half;             /* of what is on its way */
   _Atomic uint32_t prey;        /* its number, for hunters; 0: leave it alone */
   unsigned packets, oks;        /* that came since the state was reached */
   bool refused;                 /* an error was among them */
@@ -111,8 +111,6 @@ bool victim_arrive(struct victim *v);
 bool victim_begin(struct victim *v);
 bool send_batch(struct victim *v);
 bool victim_query(struct victim *v, const char *query);         /* sends */
-/* What the server has written to it and is not in its buffer yet; TCP. Linux's. */
-uint64_t victim_unsent(const struct victim *v);
 /* A packet that came: errors are counted. */
 void victim_note(struct victim *v);
 

@@ -1,4 +1,5 @@
 #include "optionfile.h"
+#include "trim.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -20,17 +21,6 @@ static bool wanted(const struct optionfile *o, const char *group)
     if (!strcmp(*name, group))
       return true;
   return false;
-}
-
-static char *trim(char *text)
-{
-  while (isspace((unsigned char) *text))
-    text++;
-  char *end= text + strlen(text);
-  while (end > text && isspace((unsigned char) end[-1]))
-    end--;
-  *end= 0;
-  return text;
 }
 
 /* A "#" that is not inside of quotes begins a comment. */

@@ -13,7 +13,7 @@ uint8_t *bytes_room(struct bytes *b, size_t size)
     uint8_t *data= realloc(b->data, room);
     if (!data)
     {
-      fprintf(stderr, "tpwire: out of memory\n");
+      fprintf(stderr, "wire: out of memory\n");
       exit(2);
     }
     b->data= data;

@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -134,7 +135,11 @@ static bool receive(struct connection *c)
   static _Thread_local uint8_t buffer[1 << 16];
   ssize_t n= recv(c->fd, buffer, sizeof(buffer), MSG_DONTWAIT);
   if (n > 0)
+  {
+    if (c->heard)
+      bytes_add(c->heard, buffer, (size_t) n);
     return decrypt(c, buffer, (size_t) n);
+  }
   if (n == 0)
     c->closed= true;
   else if (errno == ECONNRESET || errno == EPIPE)
@@ -142,6 +147,16 @@ static bool receive(struct connection *c)
   else if (errno != EAGAIN && errno != EINTR)
     return failed(c, "recv: %s", strerror(errno));
   return false;
+}
+
+/* Takes what comes next, which may be the end. */
+static bool receive_next(struct connection *c)
+{
+  short happened;
+  if (!wait_for(c, POLLIN, &happened))
+    return false;
+  receive(c);
+  return !*c->error;
 }
 
 bool connection_write(struct connection *c, const struct bytes *bytes)
@@ -288,11 +303,7 @@ static bool need(struct connection *c, size_t size)
       break;
     if (c->closed)
       return failed(c, "the server hung up");
-    short happened;
-    if (!wait_for(c, POLLIN, &happened))
-      return false;
-    receive(c);
-    if (*c->error)
+    if (!receive_next(c))
       return false;
   }
   return true;
@@ -316,22 +327,23 @@ bool connection_read(struct connection *c)
   return true;
 }
 
+size_t connection_left(const struct connection *c)
+{
+  return c->received.length + c->in.length - c->taken;
+}
+
 bool connection_has_more(struct connection *c)
 {
   while (receive(c)) {}
-  return c->received.length || c->in.length > c->taken;
+  return connection_left(c);
 }
 
 bool connection_read_end(struct connection *c)
 {
   while (!c->closed && !*c->error)
-  {
-    short happened;
-    if (!wait_for(c, POLLIN, &happened))
+    if (!receive_next(c))
       return false;
-    receive(c);
-  }
-  if (!*c->error && (c->received.length || c->in.length > c->taken))
+  if (!*c->error && connection_left(c))
     return failed(c, "an answer that nobody asked for");
   return !*c->error;
 }
@@ -360,6 +372,13 @@ static bool open_socket(struct connection *c)
   c->fd= socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (c->fd < 0)
     return failed(c, "socket: %s", strerror(errno));
+  if (c->server->from && !c->transport->unix_socket)
+  {
+    struct sockaddr_in own= {.sin_family= AF_INET};
+    if (inet_pton(AF_INET, c->server->from, &own.sin_addr) != 1 ||
+        bind(c->fd, (struct sockaddr *) &own, sizeof(own)))
+      return failed(c, "%s: %s", c->server->from, strerror(errno));
+  }
   if (connect(c->fd, address, size))
     return failed(c, "connect: %s", strerror(errno));
   int on= 1;
@@ -376,10 +395,8 @@ static bool server_error(struct connection *c)
   return failed(c, "not what a server says at login");
 }
 
-static bool read_greeting(struct connection *c)
+bool connection_take_greeting(struct connection *c)
 {
-  if (!connection_read(c))
-    return false;
   const uint8_t *data= c->packet.data, *end= data + c->packet.length;
   if (c->packet.length < 2 || data[0] != 10)
     return server_error(c);
@@ -470,11 +487,7 @@ bool connection_finish_tls(struct connection *c)
       return true;
     if (error != SSL_ERROR_WANT_READ)
       return tls_failed(c, "SSL_connect");
-    short happened;
-    if (!wait_for(c, POLLIN, &happened))
-      return false;
-    receive(c);
-    if (*c->error)
+    if (!receive_next(c))
       return false;
     if (c->closed)
       return failed(c, "the server hung up during the handshake of TLS");
@@ -486,12 +499,19 @@ static bool begin_tls(struct connection *c)
   return connection_request_tls(c) && connection_finish_tls(c);
 }
 
-bool connection_meet(struct connection *c, const struct server *server,
-                     const struct transport *transport)
+bool connection_connect(struct connection *c, const struct server *server,
+                        const struct transport *transport)
 {
   *c= (struct connection) {.server= server, .transport= transport, .fd= -1};
   connection_set_deadline(c);
-  return open_socket(c) && read_greeting(c);
+  return open_socket(c);
+}
+
+bool connection_meet(struct connection *c, const struct server *server,
+                     const struct transport *transport)
+{
+  return connection_connect(c, server, transport) && connection_read(c) &&
+    connection_take_greeting(c);
 }
 
 bool connection_greet(struct connection *c, const struct server *server,

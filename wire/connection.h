@@ -19,6 +19,7 @@ struct server
 {
   const char *socket;           /* of the Unix domain */
   unsigned port;
+  const char *from;             /* the address that the client comes from; NULL: any */
   const char *user, *password, *database;
   const char *plugin;           /* that the client names; NULL: the right one */
   uint32_t more_capabilities;
@@ -48,6 +49,7 @@ struct connection
   struct bytes in;              /* packets */
   size_t taken;                 /* of them */
   struct bytes packet;          /* the payload of the last one that was read */
+  struct bytes *heard;          /* everything that came, as on the wire; NULL: not kept */
   double deadline, seconds;     /* so long after what was sent last */
   bool closed;                  /* by the server */
   bool reset;                   /* not with an orderly end */
@@ -64,6 +66,11 @@ void connection_set_deadline(struct connection *c);
   connection can only be closed.
 */
 
+/* Connects, and reads nothing. */
+bool connection_connect(struct connection *c, const struct server *server,
+                        const struct transport *transport);
+/* The packet that was read is a greeting: takes what is in it. */
+bool connection_take_greeting(struct connection *c);
 /* Connects, reads the greeting. */
 bool connection_meet(struct connection *c, const struct server *server,
                      const struct transport *transport);
@@ -107,6 +114,8 @@ bool connection_write(struct connection *c, const struct bytes *bytes);
 
 /* Reads a packet, or several that belong together, into c->packet. */
 bool connection_read(struct connection *c);
+/* How much came that is no whole packet yet. */
+size_t connection_left(const struct connection *c);
 /* Whether something came that nobody asked for. */
 bool connection_has_more(struct connection *c);
 /* Whether the server hangs up, without another word. */

@@ -9,25 +9,21 @@
   Prints TAP: a line for a state and an ender, which stands for all transports.
   Times are only measured (--table), never judged, unless --limit-ms asks for it.
 */
-#include "batch.h"
+#include "half.h"
+#include "peer.h"
+#include "program.h"
 
 #include <errno.h>
-#include <getopt.h>
-#include <linux/sockios.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #define TEST_USER "tpmatrix"
 #define FILLER_USER "tpmatrix_filler"
 #define INTERACTIVE 1024        /* the capability */
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* For time-outs, s. Long enough to bring all victims of a wave into their state. */
 #define TIMEOUT 3
@@ -107,7 +103,7 @@ struct victim
   const struct transport *transport;    /* as named */
   struct connection c;
   struct batch b;
-  struct bytes rest;            /* of what is on its way, as on the wire */
+  struct half half;             /* of what is on its way */
   double since;                 /* when time-outs begin to count */
   double ended_at;              /* when it was, or was due to be, ended */
   const char *wanted;
@@ -119,6 +115,8 @@ struct victim
   char got[100];
 };
 
+const char program_name[]= "tpmatrix";
+
 static struct server admin= {.user= "root", .password= "", .database= "", .seconds= 10};
 static struct server server;
 static struct connection control, holder, filler;
@@ -126,49 +124,13 @@ static unsigned extra_port, limit_ms;
 static bool with_queue;
 static const char *only_state, *only_transport, *only_ender;
 static FILE *table;
-static unsigned lines, failures;
 static bool server_is_gone;
-
-static void __attribute__((noreturn)) die(const char *what, const char *why)
-{
-  fprintf(stderr, "tpmatrix: %s: %s\n", what, why);
-  exit(2);
-}
 
 /* --- statements of others --------------------------------------------------------- */
 
-static bool ask(struct connection *c, const char *query, struct bytes *answer)
-{
-  struct batch b= {0};
-  struct bytes complaint= {0};
-  batch_query(&b, query, NULL);
-  bool done= batch_send(&b, c, &PLAIN_SHAPE, &complaint) &&
-    answer_read(c, ANSWER_TEXT, answer);
-  batch_free(&b);
-  bytes_free(&complaint);
-  return done;
-}
-
-static void must(struct connection *c, const char *query)
-{
-  struct bytes answer= {0};
-  if (!ask(c, query, &answer))
-    die(query, c->error);
-  if (!strncmp(bytes_text(&answer), "error ", 6))
-    die(query, bytes_text(&answer));
-  bytes_free(&answer);
-}
-
-/* Asks again and again until that is the answer. */
 static bool wait_control(const char *query, const char *wanted)
 {
-  double until= now() + server.seconds;
-  struct bytes answer= {0};
-  bool good;
-  while (!(good= ask(&control, query, &answer) && !strcmp(bytes_text(&answer), wanted)) &&
-         !*control.error && now() < until)
-    poll(NULL, 0, 2);
-  bytes_free(&answer);
+  bool good= wait_answer(&control, query, wanted, server.seconds);
   if (*control.error)
     die(query, control.error);
   return good;
@@ -206,49 +168,10 @@ static void open_holder(void)
 
 /* --- what the server has taken from the socket -------------------------------------- */
 
-static unsigned own_port(int fd)
-{
-  struct sockaddr_in address;
-  socklen_t size= sizeof(address);
-  return getsockname(fd, (struct sockaddr *) &address, &size) ? 0 : ntohs(address.sin_port);
-}
-
-/* What waits in the server's socket, according to /proc/net/tcp or tcp6; -1: not there. */
-static long waits_in(const char *file, unsigned from, unsigned to)
-{
-  char line[512];
-  long waiting= -1;
-  FILE *f= fopen(file, "r");
-  if (!f)
-    return -1;
-  while (waiting < 0 && fgets(line, sizeof(line), f))
-  {
-    unsigned local, remote, state;
-    unsigned long out, in;
-    if (sscanf(line, " %*[^:]: %*[^:]:%x %*[^:]:%x %x %lx:%lx", &local, &remote, &state,
-               &out, &in) == 5 && local == to && remote == from)
-      waiting= (long) in;
-  }
-  fclose(f);
-  return waiting;
-}
-
-static long not_taken(const struct connection *c)
-{
-  if (c->transport->unix_socket)
-  {
-    int size= -1;
-    return ioctl(c->fd, SIOCOUTQ, &size) ? -1 : size;
-  }
-  unsigned from= own_port(c->fd);
-  long waiting= waits_in("/proc/net/tcp", from, c->server->port);
-  return waiting >= 0 ? waiting : waits_in("/proc/net/tcp6", from, c->server->port);
-}
-
 static bool wait_taken(const struct victim *v)
 {
   double until= now() + server.seconds;
-  while (not_taken(&v->c) != 0)
+  while (peer_unread(&v->c) != 0)
   {
     if (now() > until)
       return false;
@@ -259,17 +182,7 @@ static bool wait_taken(const struct victim *v)
 
 /* --- states --------------------------------------------------------------------------- */
 
-/* The queries so far, as far as the place, and the rest for later. */
-static bool send_to(struct victim *v, size_t to)
-{
-  struct bytes out= {0};
-  connection_set_deadline(&v->c);
-  bool done= batch_wrap(&v->b, &v->c, &PLAIN_SHAPE, to, &out) && connection_write(&v->c, &out);
-  bytes_free(&out);
-  return done;
-}
-
-static bool send_all(struct victim *v) { return send_to(v, v->b.stream.length); }
+static bool send_all(struct victim *v) { return send_part(&v->c, &v->b, v->b.stream.length); }
 
 static bool send_query(struct victim *v, const char *query)
 {
@@ -318,7 +231,7 @@ static bool enters_queue(struct victim *v)
     while (!queued && !connection_has_more(&v->c) && now() < until)
       queued= ask(&control, query, &answer) &&
         (!strcmp(bytes_text(&answer), "1") ||
-         (now() > sent + QUEUED_AFTER && not_taken(&v->c) > 0));
+         (now() > sent + QUEUED_AFTER && peer_unread(&v->c) > 0));
     if (!queued && !answer_read(&v->c, ANSWER_TEXT, &answer))
       break;
   }
@@ -391,51 +304,21 @@ static bool leave_queue(struct victim *v)
 static bool begin_half_header(struct victim *v)
 {
   batch_query(&v->b, "SELECT 'answered'", NULL);
-  return send_to(v, 2) && wait_taken(v);
+  return send_part(&v->c, &v->b, 2) && wait_taken(v);
 }
 
 /* What is on the wire ends in the middle, of an envelope too. */
 static bool begin_half_packet(struct victim *v)
 {
-  struct bytes out= {0};
-  batch_query(&v->b, "SELECT 'answered' /* and so on, until it is long enough to be compressed "
-              "------------------------------------------------------------- */", NULL);
-  connection_set_deadline(&v->c);
-  bool done= batch_wrap(&v->b, &v->c, &PLAIN_SHAPE, v->b.stream.length, &out);
-  size_t half= out.length / 2;
-  bytes_add(&v->rest, out.data + half, out.length - half);
-  out.length= half;
-  done= done && connection_write(&v->c, &out) && wait_taken(v);
-  bytes_free(&out);
-  return done;
+  return half_query(&v->half, &v->c, &v->b, "SELECT 'answered'") && wait_taken(v);
 }
 
-static bool send_rest(struct victim *v)
-{
-  connection_set_deadline(&v->c);
-  if (v->rest.length && !connection_write(&v->c, &v->rest))
-    return false;
-  bytes_clear(&v->rest);
-  return v->b.sent == v->b.stream.length || send_all(v);
-}
+static bool send_rest(struct victim *v) { return half_query_rest(&v->half, &v->c, &v->b); }
 
 static bool begin_blocked_write(struct victim *v)
 {
-  int before= -1, there= 0;
-  unsigned same= 0;
-  double until= now() + server.seconds;
-  if (!send_query(v, "SELECT n.b FROM n STRAIGHT_JOIN n AS m"))
-    return false;
-  /* Nothing more comes, though there is much more. */
-  while (same < 5)
-  {
-    if (now() > until || ioctl(v->c.fd, FIONREAD, &there))
-      return false;
-    same= there > 0 && there == before ? same + 1 : 0;
-    before= there;
-    poll(NULL, 0, 10);
-  }
-  return wait_process(v, RUNS_QUERY);
+  return send_query(v, "SELECT n.b FROM n STRAIGHT_JOIN n AS m") &&
+    buffers_are_full(&v->c, now() + server.seconds) && wait_process(v, RUNS_QUERY);
 }
 
 static bool go_on_reading(struct victim *v) { return !*v->c.error; }
@@ -447,52 +330,17 @@ static bool begin_tls_request(struct victim *v)
 
 static bool begin_tls_half(struct victim *v)
 {
-  struct bytes hello= {0};
-  bool done= connection_request_tls(&v->c) && connection_hello_into(&v->c, &hello);
-  size_t half= hello.length / 2;
-  bytes_add(&v->rest, hello.data + half, hello.length - half);
-  hello.length= half;
-  done= done && connection_write(&v->c, &hello) && wait_taken(v);
-  bytes_free(&hello);
-  return done;
+  return half_hello(&v->half, &v->c) && wait_taken(v);
 }
 
-/* The server has answered, and waits for the client's end of the handshake. */
-static bool begin_tls_hello(struct victim *v)
-{
-  struct bytes hello= {0};
-  struct pollfd fd= {.fd= v->c.fd, .events= POLLIN};
-  bool done= connection_request_tls(&v->c) && connection_hello_into(&v->c, &hello) &&
-    connection_write(&v->c, &hello) && poll(&fd, 1, (int) (1000 * server.seconds)) == 1;
-  bytes_free(&hello);
-  return done;
-}
-
-static bool send_login(struct victim *v)
-{
-  struct bytes packet= {0}, out= {0};
-  connection_set_deadline(&v->c);
-  connection_login_packet(&v->c, &packet);
-  bool done= connection_encrypt_into(&v->c, &out, packet.data, packet.length) &&
-    connection_write(&v->c, &out);
-  bytes_free(&packet);
-  bytes_free(&out);
-  return done;
-}
+static bool begin_tls_hello(struct victim *v) { return hello_is_answered(&v->c, server.seconds); }
 
 static bool log_in(struct victim *v)
 {
-  return send_login(v) && connection_logged_in(&v->c) && ask_something(v);
+  return send_login(&v->c) && connection_logged_in(&v->c) && ask_something(v);
 }
 
-static bool finish_tls(struct victim *v)
-{
-  connection_set_deadline(&v->c);
-  if (v->rest.length && !connection_write(&v->c, &v->rest))
-    return false;
-  bytes_clear(&v->rest);
-  return connection_finish_tls(&v->c) && log_in(v);
-}
+static bool finish_tls(struct victim *v) { return hello_rest(&v->half, &v->c) && log_in(v); }
 
 static bool begin_greeted(struct victim *v)
 {
@@ -502,59 +350,16 @@ static bool begin_greeted(struct victim *v)
 
 static bool begin_half_login(struct victim *v)
 {
-  struct bytes packet= {0}, out= {0};
-  connection_set_deadline(&v->c);
-  connection_login_packet(&v->c, &packet);
-  size_t half= packet.length / 2;
-  bytes_add(&v->rest, packet.data + half, packet.length - half);
-  bool done= connection_encrypt_into(&v->c, &out, packet.data, half) &&
-    connection_write(&v->c, &out) && wait_taken(v);
-  bytes_free(&packet);
-  bytes_free(&out);
-  return done;
+  return half_login(&v->half, &v->c) && wait_taken(v);
 }
 
 static bool finish_login(struct victim *v)
 {
-  struct bytes out= {0};
-  connection_set_deadline(&v->c);
-  bool done= connection_encrypt_into(&v->c, &out, v->rest.data, v->rest.length) &&
-    connection_write(&v->c, &out) && connection_logged_in(&v->c) && ask_something(v);
-  bytes_clear(&v->rest);
-  bytes_free(&out);
-  return done;
+  return half_login_rest(&v->half, &v->c) && ask_something(v);
 }
 
-/* The client names a plugin that the account doesn't use. */
-static bool begin_auth_switch(struct victim *v)
-{
-  struct server other= server;
-  const struct server *right= v->c.server;
-  other.plugin= "none";
-  v->c.server= &other;
-  bool done= send_login(v) && connection_read(&v->c);
-  v->c.server= right;
-  return done && v->c.packet.length > SCRAMBLE_SIZE + 1 && v->c.packet.data[0] == 254;
-}
-
-static bool answer_switch(struct victim *v)
-{
-  struct bytes packet= {0}, out= {0};
-  uint8_t scramble[SCRAMBLE_SIZE], answer[SCRAMBLE_SIZE];
-  const struct bytes *request= &v->c.packet;
-  /* The plugin's name, the scramble, a zero. */
-  memcpy(scramble, request->data + request->length - SCRAMBLE_SIZE - 1, SCRAMBLE_SIZE);
-  connection_scramble(&v->c, scramble, answer);
-  bytes_add_int(&packet, SCRAMBLE_SIZE, 3);
-  bytes_add_int(&packet, v->c.sequence, 1);
-  bytes_add(&packet, answer, SCRAMBLE_SIZE);
-  connection_set_deadline(&v->c);
-  bool done= connection_encrypt_into(&v->c, &out, packet.data, packet.length) &&
-    connection_write(&v->c, &out) && connection_logged_in(&v->c) && ask_something(v);
-  bytes_free(&packet);
-  bytes_free(&out);
-  return done;
-}
+static bool begin_auth_switch(struct victim *v) { return login_is_asked(&v->c); }
+static bool answer_switch(struct victim *v) { return login_answers(&v->c) && ask_something(v); }
 
 static bool begin_row_lock(struct victim *v)
 {
@@ -604,7 +409,7 @@ static bool begin_pipelined_half(struct victim *v)
   batch_query(&v->b, "SELECT 'first'", NULL);
   batch_query(&v->b, "SELECT 'answered'", NULL);
   const struct step *second= &v->b.steps[1];
-  bool done= send_to(v, (second->from + second->to) / 2) &&
+  bool done= send_part(&v->c, &v->b, (second->from + second->to) / 2) &&
     answer_read(&v->c, ANSWER_TEXT, &answer) && !strcmp(bytes_text(&answer), "first") &&
     wait_taken(v);
   bytes_free(&answer);
@@ -754,7 +559,7 @@ static void drop(struct victim *v)
 {
   connection_drop(&v->c);
   batch_free(&v->b);
-  bytes_free(&v->rest);
+  half_free(&v->half);
 }
 
 /* A packet that is no error. */
@@ -776,7 +581,7 @@ static void take_packet(struct victim *v)
 static bool is_readable(const struct connection *c)
 {
   struct pollfd fd= {.fd= c->fd, .events= POLLIN};
-  return c->closed || c->received.length || c->in.length > c->taken || poll(&fd, 1, 0) > 0;
+  return c->closed || connection_left(c) || poll(&fd, 1, 0) > 0;
 }
 
 /* Takes what has come; true if that was a packet or the end. */
@@ -1028,13 +833,12 @@ static void report(struct cell *cells, unsigned count)
     bytes_printf(&names, "%s%s", i ? ", " : "", cells[i].v.transport->name);
   }
   const struct victim *first= &cells[0].v;
-  printf("%sok %u - %s, %s: %s (%s)\n", good ? "" : "not ", ++lines, ENDER_NAMES[cells[0].ender],
-         first->state->name, first->wanted, bytes_text(&names));
+  tap(good, "%s, %s: %s (%s)", ENDER_NAMES[cells[0].ender], first->state->name, first->wanted,
+      bytes_text(&names));
   for (unsigned i= 0; i < count; i++)
     if (!cells[i].good)
       printf("#   %s: %s\n", cells[i].v.transport->name, cells[i].v.got);
   fflush(stdout);
-  failures+= !good;
   bytes_free(&names);
 }
 
@@ -1307,8 +1111,7 @@ static void run_shutdown(void)
   end_filler();
   end_wave(count);
   report_wave(count);
-  printf("%sok %u - shutdown: the server ends\n", good ? "" : "not ", ++lines);
-  failures+= !good;
+  tap(good, "shutdown: the server ends");
 }
 
 /* --- main ------------------------------------------------------------------------------- */
@@ -1323,11 +1126,7 @@ static void clean_up(void)
 
 static void prepare(void)
 {
-  server= admin;
-  server.user= server.password= server.database= TEST_USER;
-  server.tls= SSL_CTX_new(TLS_client_method());
-  if (!server.tls)
-    die("TLS", "SSL_CTX_new failed");
+  server_for(&server, &admin, TEST_USER);
   holder.fd= filler.fd= -1;
   open_control(&control);
   must(&control, "SET @local_infile= @@GLOBAL.local_infile");
@@ -1391,12 +1190,8 @@ int main(int argc, char **argv)
 {
   static const struct option options[]=
   {
-    {"socket", required_argument, NULL, 's'},
-    {"port", required_argument, NULL, 'p'},
+    SERVER_OPTIONS,
     {"extra-port", required_argument, NULL, 'x'},
-    {"user", required_argument, NULL, 'u'},
-    {"password", required_argument, NULL, 'w'},
-    {"seconds", required_argument, NULL, 't'},
     {"limit-ms", required_argument, NULL, 'm'},
     {"table", required_argument, NULL, 'T'},
     {"state", required_argument, NULL, 'S'},
@@ -1410,12 +1205,7 @@ int main(int argc, char **argv)
   while ((option= getopt_long(argc, argv, "", options, NULL)) != -1)
     switch (option)
     {
-    case 's': admin.socket= optarg; break;
-    case 'p': admin.port= (unsigned) strtoul(optarg, NULL, 10); break;
     case 'x': extra_port= (unsigned) strtoul(optarg, NULL, 10); break;
-    case 'u': admin.user= optarg; break;
-    case 'w': admin.password= optarg; break;
-    case 't': admin.seconds= strtod(optarg, NULL); break;
     case 'm': limit_ms= (unsigned) strtoul(optarg, NULL, 10); break;
     case 'T':
       if (!(table= fopen(optarg, "a")))
@@ -1426,9 +1216,11 @@ int main(int argc, char **argv)
     case 'e': only_ender= optarg; break;
     case 'q': with_queue= true; break;
     case 'l': list_cells(); return 0;
-    default: usage();
+    default:
+      if (!server_option(&admin, option))
+        usage();
     }
-  if (!admin.socket || !admin.port || admin.seconds <= 0 || optind == argc)
+  if (!server_is_known(&admin) || optind == argc)
     usage();
   signal(SIGPIPE, SIG_IGN);
 
@@ -1450,10 +1242,9 @@ int main(int argc, char **argv)
     else
       usage();
   }
-  printf("1..%u\n", lines);
   connection_close(&control);
   SSL_CTX_free(server.tls);
   if (table)
     fclose(table);
-  return failures != 0;
+  return tap_end();
 }

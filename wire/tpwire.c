@@ -9,12 +9,9 @@
   Prints TAP. Each line stands for all the ways (batch.c) in which commands can
   be put into writes, TLS records and compressed packets.
 */
-#include "batch.h"
+#include "program.h"
 
-#include <getopt.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COM_QUIT 1
@@ -40,10 +37,11 @@ static const struct transport CONTROL= {"control", true, false, false};
 /* Which shapes a group is about: those that share compressed packets, or others. */
 static bool sharing;
 
+const char program_name[]= "tpwire";
+
 static struct server admin= {.user= "root", .password= "", .database= "", .seconds= 20};
 static struct server server;
 static struct connection control;
-static unsigned lines, failures;
 static const char *only_line;           /* part of the name of those to run */
 
 static bool is_left_out(const char *name)
@@ -51,21 +49,12 @@ static bool is_left_out(const char *name)
   return only_line && !strstr(name, only_line);
 }
 
-static void __attribute__((noreturn)) die(const char *what, const char *why)
-{
-  fprintf(stderr, "tpwire: %s: %s\n", what, why);
-  exit(2);
-}
-
 static void report(bool good, const struct transport *t, const char *name,
                    struct bytes *complaint)
 {
-  printf("%sok %u - %s: %s\n", good ? "" : "not ", ++lines, t->name, name);
+  tap(good, "%s: %s", t->name, name);
   if (!good)
-  {
-    failures++;
     fputs(bytes_text(complaint), stdout);
-  }
   fflush(stdout);
   bytes_clear(complaint);
 }
@@ -80,26 +69,14 @@ static bool try_control(const char *query, const char *wanted, struct bytes *com
   return done;
 }
 
-static void must_control(const char *query, const char *wanted)
-{
-  struct bytes complaint= {0};
-  if (!try_control(query, wanted, &complaint))
-    die(query, bytes_text(&complaint));
-}
-
 /* Asks again and again until that is the answer. */
 static bool wait_control(const char *query, const char *wanted, struct bytes *complaint)
 {
-  double until= now() + server.seconds;
-  size_t before= complaint->length;
-  while (!try_control(query, wanted, complaint))
-  {
-    if (now() > until || *control.error)
-      return false;
-    complaint->length= before;
-    poll(NULL, 0, 10);
-  }
-  return true;
+  if (wait_answer(&control, query, wanted, server.seconds))
+    return true;
+  bytes_printf(complaint, "#   within %g s not %s: %s %s\n", server.seconds, wanted, query,
+               control.error);
+  return false;
 }
 
 static bool open_or_complain(struct connection *c, const struct transport *t,
@@ -880,37 +857,32 @@ static const struct
 
 static void clean_up(void)
 {
-  must_control("DROP DATABASE " TEST_USER, "ok *");
-  must_control("DROP USER " TEST_USER "@localhost, " TEST_USER "@127.0.0.1", "ok 0");
-  must_control("SET GLOBAL max_allowed_packet= @max_packet", "ok 0");
-  must_control("SET GLOBAL innodb_flush_log_at_trx_commit= @flush", "ok 0");
+  must(&control, "DROP DATABASE " TEST_USER);
+  must(&control, "DROP USER " TEST_USER "@localhost, " TEST_USER "@127.0.0.1");
+  must(&control, "SET GLOBAL max_allowed_packet= @max_packet");
+  must(&control, "SET GLOBAL innodb_flush_log_at_trx_commit= @flush");
   connection_close(&control);
   SSL_CTX_free(server.tls);
 }
 
 static void prepare(void)
 {
-  server= admin;
-  server.user= server.password= server.database= TEST_USER;
-  server.tls= SSL_CTX_new(TLS_client_method());
-  if (!server.tls)
-    die("TLS", "SSL_CTX_new failed");
+  server_for(&server, &admin, TEST_USER);
   if (!connection_open(&control, &admin, &CONTROL))
     die("no connection", control.error);
-  must_control("SET @max_packet= @@GLOBAL.max_allowed_packet", "ok 0");
-  must_control("SET GLOBAL max_allowed_packet= 64*1024*1024", "ok 0");
+  must(&control, "SET @max_packet= @@GLOBAL.max_allowed_packet");
+  must(&control, "SET GLOBAL max_allowed_packet= 64*1024*1024");
   /* Each commit waits for the log. */
-  must_control("SET @flush= @@GLOBAL.innodb_flush_log_at_trx_commit", "ok 0");
-  must_control("SET GLOBAL innodb_flush_log_at_trx_commit= 1", "ok 0");
-  must_control("CREATE DATABASE " TEST_USER, "ok 1");
-  must_control("CREATE TABLE " TEST_USER ".t "
-               "(id INT PRIMARY KEY, v INT, b LONGBLOB) ENGINE=InnoDB", "ok 0");
-  must_control("CREATE PROCEDURE " TEST_USER ".p() "
-               "BEGIN SELECT 1 UNION ALL SELECT 2; SELECT 'three'; END", "ok 0");
-  must_control("CREATE USER " TEST_USER "@localhost IDENTIFIED BY '" TEST_USER "', "
-               TEST_USER "@127.0.0.1 IDENTIFIED BY '" TEST_USER "'", "ok 0");
-  must_control("GRANT ALL ON *.* TO " TEST_USER "@localhost, " TEST_USER "@127.0.0.1",
-               "ok 0");
+  must(&control, "SET @flush= @@GLOBAL.innodb_flush_log_at_trx_commit");
+  must(&control, "SET GLOBAL innodb_flush_log_at_trx_commit= 1");
+  must(&control, "CREATE DATABASE " TEST_USER);
+  must(&control, "CREATE TABLE " TEST_USER ".t "
+               "(id INT PRIMARY KEY, v INT, b LONGBLOB) ENGINE=InnoDB");
+  must(&control, "CREATE PROCEDURE " TEST_USER ".p() "
+               "BEGIN SELECT 1 UNION ALL SELECT 2; SELECT 'three'; END");
+  must(&control, "CREATE USER " TEST_USER "@localhost IDENTIFIED BY '" TEST_USER "', "
+               TEST_USER "@127.0.0.1 IDENTIFIED BY '" TEST_USER "'");
+  must(&control, "GRANT ALL ON *.* TO " TEST_USER "@localhost, " TEST_USER "@127.0.0.1");
   /* Without it all that follows would fail in the same way. */
   for (const struct transport *t= TRANSPORTS; t->name; t++)
   {
@@ -949,11 +921,7 @@ int main(int argc, char **argv)
 {
   static const struct option options[]=
   {
-    {"socket", required_argument, NULL, 's'},
-    {"port", required_argument, NULL, 'p'},
-    {"user", required_argument, NULL, 'u'},
-    {"password", required_argument, NULL, 'w'},
-    {"seconds", required_argument, NULL, 't'},
+    SERVER_OPTIONS,
     {"transport", required_argument, NULL, 'o'},
     {"only", required_argument, NULL, 'l'},
     {NULL, 0, NULL, 0}
@@ -964,16 +932,13 @@ int main(int argc, char **argv)
   while ((option= getopt_long(argc, argv, "", options, NULL)) != -1)
     switch (option)
     {
-    case 's': admin.socket= optarg; break;
-    case 'p': admin.port= (unsigned) strtoul(optarg, NULL, 10); break;
-    case 'u': admin.user= optarg; break;
-    case 'w': admin.password= optarg; break;
-    case 't': admin.seconds= strtod(optarg, NULL); break;
     case 'o': only= optarg; break;
     case 'l': only_line= optarg; break;
-    default: usage();
+    default:
+      if (!server_option(&admin, option))
+        usage();
     }
-  if (!admin.socket || !admin.port || admin.seconds <= 0)
+  if (!server_is_known(&admin))
     usage();
   for (int i= optind; i < argc; i++)
   {
@@ -991,8 +956,8 @@ int main(int argc, char **argv)
       if ((!chosen || chosen & (1u << i)) && (!only || !strcmp(only, t->name)))
         GROUPS[i].run(t);
   clean_up();
-  printf("1..%u\n", lines);
-  if (!lines)
+  int status= tap_end();
+  if (!tap_lines())
     die("nothing to do", "no such transport or line");
-  return failures != 0;
+  return status;
 }

@@ -7,41 +7,15 @@
 # last test, so that one has to be the last. Prints TAP.
 set -uo pipefail
 
-DIR=$(mktemp -d)
+# shellcheck source=bench/test/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 trap 'rm -rf "$DIR"' EXIT
-COUNT=0 FAILED=0
-
-ok()      # ok STATUS NAME [DETAIL]: STATUS 0 is well
-{
-  COUNT=$((COUNT + 1))
-  if [ "$1" -eq 0 ]; then
-    echo "ok $COUNT - $2"
-  else
-    FAILED=$((FAILED + 1))
-    echo "not ok $COUNT - $2"
-    { echo "${3-}"; cat "$DIR/out"; } | sed 's/^/#   /'
-  fi
-}
-
-is()      # is GOT WANTED NAME
-{
-  local status=0
-  [ "$1" = "$2" ] || status=1
-  ok $status "$3" "got '$1', wanted '$2'"
-}
 
 between() # between LOW GOT HIGH NAME, for whole numbers
 {
   local status=1
   if [ "$1" -le "${2%.*}" ] && [ "${2%.*}" -le "$3" ]; then status=0; fi
   ok $status "$4" "got $2, wanted $1 to $3"
-}
-
-says()    # says TEXT NAME: the last output holds the text
-{
-  local status=0
-  grep -qF -- "$1" "$DIR/out" || status=1
-  ok $status "$2" "missing: $1"
 }
 
 sql() { $CLIENT -N -B -e "$1"; }

@@ -5,28 +5,9 @@
 # Prints TAP.
 set -uo pipefail
 
-DIR=$(mktemp -d)
+# shellcheck source=bench/test/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/tap.sh"
 trap 'rm -rf "$DIR"' EXIT
-COUNT=0 FAILED=0
-
-ok()      # ok STATUS NAME [DETAIL]: STATUS 0 is well
-{
-  COUNT=$((COUNT + 1))
-  if [ "$1" -eq 0 ]; then
-    echo "ok $COUNT - $2"
-  else
-    FAILED=$((FAILED + 1))
-    echo "not ok $COUNT - $2"
-    { echo "${3-}"; cat "$DIR/out"; } | sed 's/^/#   /'
-  fi
-}
-
-is()      # is GOT WANTED NAME
-{
-  local status=0
-  [ "$1" = "$2" ] || status=1
-  ok $status "$3" "got '$1', wanted '$2'"
-}
 
 between() # between LOW GOT HIGH NAME
 {

@@ -9,8 +9,9 @@
 # come is polled for, with a deadline. Prints TAP.
 set -uo pipefail
 
-DIR=$(mktemp -d)
-COUNT=0 FAILED=0 DEADLINE=${DEADLINE:-60}
+# shellcheck source=bench/test/tap.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../../bench/test/tap.sh"
+DEADLINE=${DEADLINE:-60}
 export TMUX_TMPDIR=$DIR
 unset TMUX NO_COLOR
 trap end EXIT
@@ -19,32 +20,6 @@ end()
 {
   in_tmux kill-server 2> /dev/null
   rm -rf "$DIR"
-}
-
-ok()      # ok STATUS NAME [DETAIL]: STATUS 0 is well
-{
-  COUNT=$((COUNT + 1))
-  if [ "$1" -eq 0 ]; then
-    echo "ok $COUNT - $2"
-  else
-    FAILED=$((FAILED + 1))
-    echo "not ok $COUNT - $2"
-    { echo "${3-}"; cat "$DIR/out"; } | sed 's/^/#   /'
-  fi
-}
-
-is()      # is GOT WANTED NAME
-{
-  local status=0
-  [ "$1" = "$2" ] || status=1
-  ok $status "$3" "got '$1', wanted '$2'"
-}
-
-says()    # says TEXT NAME: the last output holds the text
-{
-  local status=0
-  grep -qF -- "$1" "$DIR/out" || status=1
-  ok $status "$2" "missing: $1"
 }
 
 silent()  # silent TEXT NAME: it does not

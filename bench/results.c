@@ -1,4 +1,4 @@
-#include "report.h"
+#include "results.h"
 
 #include "units.h"
 
@@ -122,7 +122,7 @@ static void class_lines(FILE *to, const struct measured *m, unsigned i)
             list, s->failed_passes);
 }
 
-void report_text(FILE *to, const struct measured *m)
+void results_text(FILE *to, const struct measured *m)
 {
   uint64_t passes, statements;
   totals(m, &passes, &statements);
@@ -287,7 +287,7 @@ static void csv_row(FILE *to, char **labels, unsigned label_count,
   fprintf(to, ",%s\n", list);
 }
 
-bool report_csv(const char *path, char **labels, unsigned label_count,
+bool results_csv(const char *path, char **labels, unsigned label_count,
                 const struct measured *m)
 {
   bool empty;
@@ -313,7 +313,7 @@ static void histogram_rows(FILE *to, const char *class, const char *kind,
     }
 }
 
-bool report_histograms(const char *path, const struct measured *m)
+bool results_histograms(const char *path, const struct measured *m)
 {
   bool empty;
   FILE *file= open_csv(path, &empty);
@@ -332,7 +332,7 @@ bool report_histograms(const char *path, const struct measured *m)
   return close_csv(file);
 }
 
-bool report_series(const char *path, const struct measured *m)
+bool results_series(const char *path, const struct measured *m)
 {
   bool empty;
   FILE *file= open_csv(path, &empty);

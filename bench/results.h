@@ -1,6 +1,6 @@
-/* What was measured, as text for people and as CSV for the runner. */
-#ifndef TPBENCH_REPORT_H
-#define TPBENCH_REPORT_H
+/* The results of a measurement: as text for people, and as the CSV files that report.pl reads. */
+#ifndef TPBENCH_RESULTS_H
+#define TPBENCH_RESULTS_H
 
 #include "engine.h"
 
@@ -24,16 +24,16 @@ struct measured
   double idle_percent, stolen_percent;  /* of the machine's CPU time */
 };
 
-void report_text(FILE *to, const struct measured *m);
+void results_text(FILE *to, const struct measured *m);
 
 /*
   Each appends to the file, and writes the names of the columns first if it is
   empty. labels ("name=value") become the first columns. Returns false, with
   errno set, if the file cannot be written.
 */
-bool report_csv(const char *path, char **labels, unsigned label_count,
+bool results_csv(const char *path, char **labels, unsigned label_count,
                 const struct measured *m);
-bool report_histograms(const char *path, const struct measured *m);
-bool report_series(const char *path, const struct measured *m);
+bool results_histograms(const char *path, const struct measured *m);
+bool results_series(const char *path, const struct measured *m);
 
 #endif
