@@ -754,16 +754,6 @@ static void run_shared(const struct transport *t)
 static struct server plain;             /* a user who is no administrator */
 static struct connection sleeper;
 
-static bool fall_asleep(const struct transport *t, struct bytes *complaint)
-{
-  struct batch b= {0};
-  batch_query(&b, "SELECT SLEEP(1000)", "error 1317 or 1");
-  bool good= open_or_complain(&sleeper, t, complaint) &&
-    batch_send(&b, &sleeper, &PLAIN_SHAPE, complaint) && wait_for_sleep(&sleeper, complaint);
-  batch_free(&b);
-  return good;
-}
-
 static bool wake_up(struct bytes *complaint)
 {
   struct bytes text= {0};
@@ -785,25 +775,30 @@ static bool run_and_free(struct batch *b, struct connection *c, const struct sha
   return good;
 }
 
-/* A session that is no newcomer, with a statement that was prepared. */
+/* A session that is no newcomer: it has no claim on the reserve. */
 static bool open_plain(struct connection *c, const struct transport *t, struct bytes *complaint)
 {
   struct batch b= {0};
-  if (!connection_open(c, &plain, t))
-  {
+  bool good= connection_open(c, &plain, t);
+  if (!good)
     bytes_printf(complaint, "#   no connection: %s\n", c->error);
-    return false;
-  }
-  bool good= true;
   /* One after the other: what a worker finds in a buffer is no other statement to the pool */
   for (int i= 0; i < 5; i++)
   {
     batch_query(&b, "DO 0", "ok 0");
     good= good && run_and_free(&b, c, &PLAIN_SHAPE, complaint);
   }
-  batch_query(&b, "SET SESSION thread_pool_queue_timeout= 50", "ok 0");
-  batch_prepare(&b, "SELECT CONCAT(?, '!')", "prepared 1/1");
-  good= good && run_and_free(&b, c, &PLAIN_SHAPE, complaint);
+  batch_free(&b);
+  return good;
+}
+
+static bool fall_asleep(const struct transport *t, struct bytes *complaint)
+{
+  struct batch b= {0};
+  bool good= open_plain(&sleeper, t, complaint);
+  batch_query(&b, "SELECT SLEEP(1000)", "error 1317 or 1");
+  good= good && batch_send(&b, &sleeper, &PLAIN_SHAPE, complaint) &&
+    wait_for_sleep(&sleeper, complaint);
   batch_free(&b);
   return good;
 }
@@ -812,7 +807,10 @@ static bool refused(const struct transport *t, const struct shape *s, struct byt
 {
   struct connection c= {.fd= -1};
   struct batch b= {0};
-  bool good= open_plain(&c, t, complaint) && fall_asleep(t, complaint);
+  batch_query(&b, "SET SESSION thread_pool_queue_timeout= 50", "ok 0");
+  batch_prepare(&b, "SELECT CONCAT(?, '!')", "prepared 1/1");
+  bool good= open_plain(&c, t, complaint) && run_and_free(&b, &c, &PLAIN_SHAPE, complaint) &&
+    fall_asleep(t, complaint);
 
   /* Each command has its own answer. What ends something, and a ping, run. */
   batch_query(&b, "BEGIN", "error 1213");
