@@ -236,6 +236,12 @@ sub need_of
     if ($file =~ /\.(opt|cnf)$/) { names_in_options($text, $found); }
     else                         { names_in_test($text, $found); }
   }
+  my $result= "$suite/r/" . $test =~ s/.*\.//r . '.result';
+  for my $field (-e $result ? map { split /[\t\n]/ } lines_of($result) : ())
+  {
+    my ($n)= grep { defined } map { $first{$_}{lc $field} } qw(text reason);
+    $need= [$n, $field, $result =~ s{.*/}{}r] if defined $n && $n > $need->[0];
+  }
   return $need;
 }
 
@@ -316,7 +322,7 @@ sub patterns_in
   $found->($first{table}{$_}, $_)
     for map { my $pattern= like($_); grep { $_ =~ $pattern } keys %{$first{table}} }
       $text =~ /\bTABLE_NAME\s+LIKE\s+'([^']+)'/gi;
-  if ($text =~ m{\bperformance_schema\.[^;]*\bLIKE\s+'%[^']*threadpool/?%'}i)
+  if ($text =~ m{\bperformance_schema\.[^;]*\bLIKE\s+'%[^']*thread\\?_?pool/?%'}i)
   {
     $found->($first{instrument}{$_}, $_) for keys %our_instrument;
   }
