@@ -48,5 +48,9 @@ GRANT ALL ON bench.* TO bench@'127.0.0.1', bench@localhost;
 CREATE USER probe@'127.0.0.1' IDENTIFIED BY 'probe';
 CREATE USER probe@localhost IDENTIFIED BY 'probe';
 GRANT SELECT ON bench.* TO probe@'127.0.0.1', probe@localhost;
+
+CREATE USER batch@'127.0.0.1' IDENTIFIED BY 'batch';
+CREATE USER batch@localhost IDENTIFIED BY 'batch';
+GRANT SELECT ON bench.* TO batch@'127.0.0.1', batch@localhost;
 GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO bench@'127.0.0.1', bench@localhost;
 GRANT SELECT ON performance_schema.* TO bench@'127.0.0.1', bench@localhost;

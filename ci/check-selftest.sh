@@ -53,6 +53,18 @@ plant_tests_exist()
   echo "no test thread_pool.planted"
 }
 
+# A test that is named too early, one that nobody names, and an include that reads a later table.
+plant_tests_of_prefixes()
+{
+  local suite=mysql-test/suite/thread_pool
+  sed -i 's/^Tests:.*/Tests: thread_pool.linger/' "$(first_patch)"
+  touch "$suite/t/planted.test"
+  echo 'SELECT COUNT(*) FROM INFORMATION_SCHEMA.THREAD_POOL_GATE;' >> "$suite/include/show_queue.inc"
+  echo "names thread_pool.linger, which needs thread_pool_linger .* of linger/linger.patch"
+  echo "no patch names thread_pool.planted"
+  echo "prio/tickets.patch names .* needs THREAD_POOL_GATE \(in show_queue.inc\) of groups/gate-table.patch"
+}
+
 # As a line that was forgotten; later patches have it as context.
 plant_unit_tests()
 {
@@ -270,7 +282,7 @@ plant_base_starts()
 plant_abi() { echo 'millrace_planted'; }
 
 # How a spoiled stack is checked: mostly by the check itself.
-for name in series headers status tests_exist unit_tests applies_exactly refresh_is_noop \
+for name in series headers status tests_exist tests_of_prefixes unit_tests applies_exactly refresh_is_noop \
             no_binary_or_mode no_trailing_blanks no_late_fixes altered_lines version \
              no_local_names links shellcheck suite_results variable_values variable_list variable_links \
              kill_claims packaged_settings monitoring alerts dockerfile; do

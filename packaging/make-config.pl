@@ -25,6 +25,7 @@ my %value = (thread_pool_max_transactions_limit => -1);
 my %example = (
   thread_pool_size            => 4,
   thread_pool_exempt_programs => 'mariadb-dump',
+  thread_pool_classes         => 'default: weight=1',
   extra_port                  => 3307,
   extra_bind_address          => '127.0.0.1',
   extra_socket                => '/run/mysqld/extra.sock',
@@ -46,6 +47,7 @@ my %advice = (
   thread_pool_long_statement_limit => 'Raise it if most of your statements take a little more than 10 ms.',
   thread_pool_long_statement_nice => 'Set 0 if other programs on this machine use all of its processors.',
   thread_pool_exempt_programs => 'Only if you trust your clients: each can claim any name.',
+  thread_pool_classes => 'Begin with two classes and max_time_action=log.',
   thread_pool_max_connecting => 'Raise it if logins wait for PAM, LDAP or a name server.',
   thread_pool_slow_log_queue_time => 'Set ON to find statements in the slow log that have waited for long.',
   thread_pool_report_interval => 'Set 60 for a line each minute.',

@@ -744,6 +744,141 @@ static void run_shared(const struct transport *t)
   sharing= false;
 }
 
+/* --- statements that the pool refuses -------------------------------------------- */
+
+/*
+  Nobody can take from the queue: the only worker sleeps. So statements that have waited for
+  thread_pool_queue_timeout are refused, by a thread of the reserve. The server needs a pool
+  of one group and two threads, see thread_pool.turn_pipelines.
+*/
+static struct server plain;             /* a user who is no administrator */
+static struct connection sleeper;
+
+static bool wake_up(struct bytes *complaint)
+{
+  struct bytes text= {0};
+  char query[64];
+  snprintf(query, sizeof(query), "KILL QUERY %u", sleeper.id);
+  bool good= try_control(query, "ok 0", complaint) &&
+    answer_read(&sleeper, ANSWER_TEXT, &text);
+  bytes_free(&text);
+  connection_close(&sleeper);
+  return good;
+}
+
+static bool run_and_free(struct batch *b, struct connection *c, const struct shape *s,
+                         struct bytes *complaint)
+{
+  bool good= batch_run(b, c, s, complaint);
+  batch_free(b);
+  memset(b, 0, sizeof(*b));
+  return good;
+}
+
+/* A session that is no newcomer: it has no claim on the reserve. */
+static bool open_plain(struct connection *c, const struct transport *t, struct bytes *complaint)
+{
+  struct batch b= {0};
+  bool good= connection_open(c, &plain, t);
+  if (!good)
+    bytes_printf(complaint, "#   no connection: %s\n", c->error);
+  /* One after the other: what a worker finds in a buffer is no other statement to the pool */
+  for (int i= 0; i < 5; i++)
+  {
+    batch_query(&b, "DO 0", "ok 0");
+    good= good && run_and_free(&b, c, &PLAIN_SHAPE, complaint);
+  }
+  batch_free(&b);
+  return good;
+}
+
+static bool fall_asleep(const struct transport *t, struct bytes *complaint)
+{
+  struct batch b= {0};
+  bool good= open_plain(&sleeper, t, complaint);
+  batch_query(&b, "SELECT SLEEP(1000)", "error 1317 or 1");
+  good= good && batch_send(&b, &sleeper, &PLAIN_SHAPE, complaint) &&
+    wait_for_sleep(&sleeper, complaint);
+  batch_free(&b);
+  return good;
+}
+
+static bool refused(const struct transport *t, const struct shape *s, struct bytes *complaint)
+{
+  struct connection c= {.fd= -1};
+  struct batch b= {0};
+  batch_query(&b, "SET SESSION thread_pool_queue_timeout= 50", "ok 0");
+  batch_prepare(&b, "SELECT CONCAT(?, '!')", "prepared 1/1");
+  bool good= open_plain(&c, t, complaint) && run_and_free(&b, &c, &PLAIN_SHAPE, complaint) &&
+    fall_asleep(t, complaint);
+
+  /* Each command has its own answer. What ends something, and a ping, run. */
+  batch_query(&b, "BEGIN", "error 1213");
+  batch_query(&b, "INSERT INTO t VALUES (1,1,NULL)", "error 1213");
+  batch_query(&b, "COMMIT", "ok 0");
+  batch_ping(&b);
+  batch_query(&b, "SELECT 1; SELECT 2", "error 1213");
+  batch_ping(&b);
+  batch_query(&b, "INSERT INTO t VALUES (2,2,NULL)", "error 1213");
+  good= good && run_and_free(&b, &c, s, complaint);
+  good= good && try_control("SELECT COUNT(*) FROM " TEST_USER ".t", "0", complaint);
+
+  /* Long data of a statement that was refused is forgotten, as after another error. */
+  batch_free(&b);
+  memset(&b, 0, sizeof(b));
+  batch_long_data(&b, "lost", 4);
+  batch_execute_long(&b, "error 1213");
+  good= good && run_and_free(&b, &c, s, complaint);
+  good= wake_up(complaint) && good;
+  batch_long_data(&b, "new", 3);
+  batch_execute_long(&b, "new!");
+  batch_query(&b, "BEGIN", "ok 0");
+  batch_query(&b, "INSERT INTO t VALUES (1,1,NULL)", "ok 1");
+  batch_query(&b, "ROLLBACK", "ok 0");
+  good= good && run_and_free(&b, &c, s, complaint);
+  batch_free(&b);
+
+  /* The statement that was prepared last is not the one before it. */
+  good= good && fall_asleep(t, complaint);
+  memset(&b, 0, sizeof(b));
+  batch_prepare(&b, "SELECT 'another', ?", "error 1213");
+  good= good && run_and_free(&b, &c, s, complaint);
+  good= wake_up(complaint) && good;
+  batch_execute_long(&b, "error 1243");
+  batch_query(&b, "SELECT 'behind'", "behind");
+  good= good && run_and_free(&b, &c, s, complaint);
+  batch_free(&b);
+  connection_close(&c);
+  return good;
+}
+
+static void run_refused(const struct transport *t)
+{
+  static const char name[]= "statements that the pool refuses";
+  struct bytes complaint= {0};
+  bool good= true;
+  if (is_left_out(name))
+    return;
+  plain= server;
+  plain.user= TEST_USER "_plain";
+  must(&control, "CREATE OR REPLACE USER " TEST_USER "_plain@localhost IDENTIFIED BY '" TEST_USER "', "
+               TEST_USER "_plain@127.0.0.1 IDENTIFIED BY '" TEST_USER "'");
+  must(&control, "GRANT ALL ON " TEST_USER ".* TO " TEST_USER "_plain@localhost, " TEST_USER
+               "_plain@127.0.0.1");
+  for (const struct shape *s= SHAPES; good && s->name; s++)
+  {
+    if (!is_chosen(s, t) || s->hold != HOLD_NOTHING)
+      continue;
+    size_t before= complaint.length;
+    good= refused(t, s, &complaint);
+    if (!good && complaint.length == before)
+      bytes_printf(&complaint, "#   %s: something went wrong\n", s->name);
+  }
+  report(good, t, name, &complaint);
+  must(&control, "DROP USER " TEST_USER "_plain@localhost, " TEST_USER "_plain@127.0.0.1");
+  bytes_free(&complaint);
+}
+
 /* --- commands behind the login -------------------------------------------------- */
 
 /* In the same write, and the same TLS record, as the packet that logs in. */
@@ -843,16 +978,18 @@ static const struct
 {
   const char *name;
   void (*run)(const struct transport *t);
+  bool only_by_name;            /* it needs a server that is started for it */
 } GROUPS[]=
 {
-  {"batches", run_cases},
-  {"scenes", run_scenes},
-  {"commits", run_commits},
-  {"kills", run_kills},
-  {"shared", run_shared},
-  {"login", run_login},
-  {"crashes", run_crashes},
-  {NULL, NULL}
+  {"batches", run_cases, false},
+  {"scenes", run_scenes, false},
+  {"commits", run_commits, false},
+  {"kills", run_kills, false},
+  {"shared", run_shared, false},
+  {"login", run_login, false},
+  {"crashes", run_crashes, false},
+  {"refused", run_refused, true},
+  {NULL, NULL, false}
 };
 
 static void clean_up(void)
@@ -910,7 +1047,7 @@ static void __attribute__((noreturn)) usage(void)
     "groups:");
   for (unsigned i= 0; GROUPS[i].name; i++)
     fprintf(stderr, " %s", GROUPS[i].name);
-  fprintf(stderr, "; all unless named\ntransports:");
+  fprintf(stderr, "; all but the last one unless named\ntransports:");
   for (unsigned i= 0; TRANSPORTS[i].name; i++)
     fprintf(stderr, "%s \"%s\"", i ? "," : "", TRANSPORTS[i].name);
   fputc('\n', stderr);
@@ -953,7 +1090,7 @@ int main(int argc, char **argv)
   prepare();
   for (unsigned i= 0; GROUPS[i].name; i++)
     for (const struct transport *t= TRANSPORTS; t->name; t++)
-      if ((!chosen || chosen & (1u << i)) && (!only || !strcmp(only, t->name)))
+      if ((chosen ? chosen & (1u << i) : !GROUPS[i].only_by_name) && (!only || !strcmp(only, t->name)))
         GROUPS[i].run(t);
   clean_up();
   int status= tap_end();
