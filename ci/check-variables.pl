@@ -95,6 +95,9 @@ sub declared_variables
 }
 
 my $variables = server_variables($patched);
+# Those that exist for option files of other products are described apart, not in the overview.
+my %hidden = map { $_ => delete $variables->{$_} }
+             grep { ($variables->{$_}{VARIABLE_COMMENT} // '') =~ /^For option files of / } keys %$variables;
 declared_variables($patched, $variables);
 my $stock = server_variables($pristine);
 $_->{ours} = 1 for @$variables{grep { !$stock->{$_} && !$variables->{$_}{windows} } keys %$variables};
@@ -312,6 +315,18 @@ sub check_list
   my %ours = map { $_ => 1 } grep { $variables->{$_}{ours} } keys %$variables;
   wrong("the list of our variables does not have $_") for grep { !$listed{$_} } sort keys %ours;
   wrong("the list of our variables has $_") for grep { !$ours{$_} } sort keys %listed;
+
+  # Those for other products' option files
+  my $names = join "\n", section('Names in other products');
+  for my $name (sort keys %hidden)
+  {
+    wrong("the overview has $name, which is for other products' option files") if $overview{$name};
+    my $h = $hidden{$name};
+    my $range = $h->{NUMERIC_MIN_VALUE} eq 'NULL' ? 'OFF, ON' : "$h->{NUMERIC_MIN_VALUE} - $h->{NUMERIC_MAX_VALUE}";
+    my $scope = $h->{VARIABLE_SCOPE} eq 'SESSION' ? 'global, session' : 'global';
+    wrong("'names in other products' has no line '| `$name` | $scope | $h->{default} ... | $range ...'")
+      unless $names =~ /^\| `$name` \| $scope \| \Q$h->{default}\E[^|]* \| \Q$range\E[^|]* \|/m;
+  }
 
   # Tables and columns
   my ($tables, $columns) = server_tables($patched);
