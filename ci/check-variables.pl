@@ -324,8 +324,8 @@ sub check_list
     my $h = $hidden{$name};
     my $range = $h->{NUMERIC_MIN_VALUE} eq 'NULL' ? 'OFF, ON' : "$h->{NUMERIC_MIN_VALUE} - $h->{NUMERIC_MAX_VALUE}";
     my $scope = $h->{VARIABLE_SCOPE} eq 'SESSION' ? 'global, session' : 'global';
-    wrong("'names in other products' has no line '| `$name` | $scope | $h->{default} ... | $range ...'")
-      unless $names =~ /^\| `$name` \| $scope \| \Q$h->{default}\E[^|]* \| \Q$range\E[^|]* \|/m;
+    wrong("'names in other products' has no line '| `$name` | $h->{default} ... | $range ... | $scope |'")
+      unless $names =~ /^\| `$name` \| \Q$h->{default}\E[^|]* \| \Q$range\E[^|]* \| $scope \|/m;
   }
 
   # Tables and columns
